@@ -84,14 +84,27 @@ uint64_t stat_number(pid_t pid, int field) {
   return strtoull(word.c_str(), nullptr, 10);
 }
 
-// Of a process that tensorscope was attached to.
-std::vector<std::string> settings_of_attach(pid_t pid) {
+// What a thread of a process has open under the name of the settings; empty: nothing.
+std::string settings_file_of(pid_t pid, const std::string& thread) {
   std::error_code error;
-  for (fs::directory_iterator at(fmt::format("/proc/{}/fd", pid), error), end; !error && at != end; at.increment(error)) {
+  const std::string folder = "task/" + thread + "/fd";
+  for (fs::directory_iterator at(fmt::format("/proc/{}/{}", pid, folder), error), end; !error && at != end;
+       at.increment(error)) {
     std::error_code ignored;
     const std::string target = fs::read_symlink(at->path(), ignored).string();
     if (!target.starts_with(std::string("/memfd:") + rules::kSettingsName)) continue;
-    return split_at_zero(read_process_file(pid, "fd/" + at->path().filename().string()).value_or(""));
+    return read_process_file(pid, folder + "/" + at->path().filename().string()).value_or("");
+  }
+  return "";
+}
+
+// Of a process that tensorscope was attached to. The collector thread has the file in a descriptor table of its own.
+std::vector<std::string> settings_of_attach(pid_t pid) {
+  std::error_code error;
+  for (fs::directory_iterator at(fmt::format("/proc/{}/task", pid), error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string text = settings_file_of(pid, at->path().filename().string());
+    if (!text.empty()) return split_at_zero(text);
   }
   return {};
 }

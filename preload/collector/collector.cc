@@ -12,6 +12,7 @@
 
 #include "collector/fork_restart.h"
 #include "collector/request_file.h"
+#include "collector/settings_file.h"
 #include "collector/watches.h"
 #include "collector/write_dump.h"
 #include "dump/failure.h"
@@ -21,6 +22,7 @@
 #include "python/interpreter.h"
 #include "recording/recording.h"
 #include "stacks/capture.h"
+#include "support/call_filter.h"
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/enough_memory.h"
@@ -29,7 +31,9 @@
 #include "support/mutex.h"
 #include "support/option_values.h"
 #include "support/options.h"
+#include "support/own_descriptors.h"
 #include "support/process_info.h"
+#include "support/programs_side.h"
 #include "support/signals_blocked.h"
 #include "support/spin_lock.h"
 #include "support/state.h"
@@ -47,11 +51,14 @@ namespace {
 
 // Phase 1 needs some 64 KiB; the rest is never touched. glibc takes the thread's static TLS out of it, too.
 constexpr size_t kCollectorStackBytes = size_t{1} << 20;
+constexpr size_t kProgramsSideStackBytes = size_t{512} << 10;
 
 struct Waiter {
   DumpRequest request;
-  void (*work)() = nullptr;  // instead of a dump
-  char path[PATH_MAX];
+  void (*work)(void*) = nullptr;  // instead of a dump
+  void* argument = nullptr;
+  char* path = nullptr;  // where the dump's path is wanted
+  size_t path_size = 0;
   bool ok = false;
   std::atomic<uint32_t> done{0};
   Waiter* next = nullptr;
@@ -70,7 +77,7 @@ bool g_is_near = false;
 Request g_asked = Request::none;  // collector only: dump, top or top_cheap, by a request file
 
 constinit Mutex g_control;  // guards what follows; held for moments only, never across a fork
-pthread_t g_thread;
+pthread_t g_thread;  // the program's side, which makes the collector thread and waits for its end
 bool g_started = false;  // start_collector() was called
 bool g_running = false;
 bool g_busy = false;      // writing a dump: it may wait for the GIL that the forking thread holds
@@ -113,8 +120,10 @@ DumpRequest near_limit_request(const dump::Failure& near) {
 }
 
 void do_work(Waiter& waiter) {
-  if (waiter.work) return waiter.work();
-  waiter.ok = write_with_recording(waiter.request, waiter.path, sizeof(waiter.path));
+  if (waiter.work) return waiter.work(waiter.argument);
+  char path[PATH_MAX] = "";
+  waiter.ok = write_with_recording(waiter.request, path, sizeof(path));
+  if (waiter.ok && waiter.path != nullptr && waiter.path_size > 0) snprintf(waiter.path, waiter.path_size, "%s", path);
 }
 
 DumpRequest asked_request() {
@@ -126,10 +135,14 @@ DumpRequest asked_request() {
   return request;
 }
 
-void serve(Waiter& waiter) {
-  do_work(waiter);
+void finish_waiting(Waiter& waiter) {
   futex_change_and_wake(waiter.done);  // from here on the waiter may be gone
   python::wake_lender();
+}
+
+void serve(Waiter& waiter) {
+  do_work(waiter);
+  finish_waiting(waiter);
 }
 
 enum class Job { none, stop, waiter, near_limit, signal, request, growth };
@@ -231,41 +244,98 @@ bool look_for_request() {
   return true;
 }
 
-void* run_collector(void*) {
+bool serve_descriptors(void (*function)(void*), void* argument);
+
+// Whose table the files of the collector are in. Without one of its own it cannot help other threads either.
+void look_at_own_table() {
+  const bool own = has_own_descriptors();
+  set_coverage(Subject::descriptors, own ? Seen::yes : Seen::no,
+               own ? "" : "the system gives no other table: files take numbers of the program's while they are open");
+  set_descriptor_server(own ? serve_descriptors : nullptr);
+}
+
+void write_dump_for(const DumpRequest& request) {
+  char path[PATH_MAX];
+  write_with_recording(request, path, sizeof(path));
+}
+
+void do_job(Job job, Waiter* waiter) {
+  switch (job) {
+    case Job::waiter:
+      return serve(*waiter);
+    case Job::signal:
+      return write_for_signal();
+    case Job::near_limit:
+      return write_dump_for(near_limit_request(g_near));
+    case Job::request:
+      return write_dump_for(asked_request());
+    case Job::growth:
+      return write_at_growth();
+    case Job::none:
+    case Job::stop:
+      break;
+  }
+}
+
+void look_and_wait(uint32_t seen, unsigned& tries) {
+  g_is_near = limit_is_near(g_near);
+  if (!g_is_near && !look_for_request()) wait_for_job(seen, tries);
+}
+
+// Under a filter that the program has put before all its threads since this one began: it may not know the calls that
+// a file takes. Whoever waits is told that there is nothing, and nothing else is done.
+void sit_out(Job job, Waiter* waiter, uint32_t seen) {
+  if (job == Job::waiter) finish_waiting(*waiter);
+  if (job == Job::none) futex_wait(g_wake, seen);
+}
+
+void run_collector() {
   ++t_inside;  // for good: nothing that this thread causes is recorded
+  look_at_own_table();
+  open_settings_file();
   pthread_setname_np(pthread_self(), rules::kCollectorName);
   run_if_memory_lasts([] { python::attach(); });
   unsigned tries = 0;
   for (;;) {
     const uint32_t seen = g_wake.load(std::memory_order_acquire);
     Waiter* waiter = nullptr;
-    switch (next_job(&waiter)) {
-      case Job::stop:
-        return nullptr;
-      case Job::waiter:
-        serve(*waiter);
-        break;
-      case Job::signal:
-        write_for_signal();
-        break;
-      case Job::near_limit: {
-        char path[PATH_MAX];
-        write_with_recording(near_limit_request(g_near), path, sizeof(path));
-        break;
-      }
-      case Job::request: {
-        char path[PATH_MAX];
-        write_with_recording(asked_request(), path, sizeof(path));
-        break;
-      }
-      case Job::growth:
-        write_at_growth();
-        break;
-      case Job::none:
-        g_is_near = limit_is_near(g_near);
-        if (!g_is_near && !look_for_request()) wait_for_job(seen, tries);
+    const Job job = next_job(&waiter);
+    if (job == Job::stop) return;
+    if (files_are_filtered()) {
+      sit_out(job, waiter, seen);
+    } else if (job == Job::none) {
+      look_and_wait(seen, tries);
+    } else {
+      do_job(job, waiter);
     }
   }
+}
+
+std::atomic<uint32_t> g_collector_ended{0};
+
+void* run_collector_and_end(void*) {
+  run_collector();
+  g_collector_ended.store(1, std::memory_order_release);
+  wake_programs_side();
+  return nullptr;
+}
+
+// The thread in the program's table (support/programs_side.h). Where the system gives no other table, it is the
+// collector as well.
+void* run_programs_side(void*) {
+  ++t_inside;
+  pthread_setname_np(pthread_self(), rules::kProgramsSideName);
+  g_collector_ended.store(0, std::memory_order_relaxed);
+  open_programs_side();
+  pthread_t collector;
+  if (start_helper_thread(kCollectorStackBytes, run_collector_and_end, nullptr, &collector, Descriptors::own)) {
+    serve_programs_side(g_collector_ended);
+    pthread_join(collector, nullptr);
+    return nullptr;
+  }
+  reset_programs_side();  // nobody asks
+  run_collector();
+  return nullptr;
 }
 
 // g_control is held.
@@ -273,7 +343,7 @@ bool start_thread() {
   if (g_running) return true;
   g_stop = false;
   g_starting = true;
-  g_running = start_helper_thread(kCollectorStackBytes, run_collector, nullptr, &g_thread);
+  g_running = start_helper_thread(kProgramsSideStackBytes, run_programs_side, nullptr, &g_thread);
   if (!g_running) g_starting = false;
   return g_running;
 }
@@ -318,6 +388,7 @@ void start_again() {
 
 // Where there is no collector, the asking thread stands in for it.
 void work_here(Waiter& waiter) {
+  if (files_are_filtered()) return;
   const InsideScope inside;
   const SignalsBlocked blocked;
   do_work(waiter);
@@ -339,6 +410,43 @@ bool queue(Waiter& waiter) {
 void queue_and_wait(Waiter& waiter) {
   if (!queue(waiter)) return work_here(waiter);
   while (waiter.done.load(std::memory_order_acquire) == 0) futex_wait(waiter.done, 0);
+}
+
+// Between jobs the collector reads a file within microseconds; in the middle of one it would take too long. What has
+// waited in vain is taken back.
+bool take_back(const Waiter& waiter) {
+  const MutexGuard guard(g_control);
+  for (Waiter** link = &g_first_waiter; *link != nullptr; link = &(*link)->next) {
+    if (*link != &waiter) continue;
+    *link = waiter.next;
+    return true;
+  }
+  return false;
+}
+
+bool collector_works() {
+  const MutexGuard guard(g_control);
+  return g_running && g_busy;
+}
+
+bool is_idle() {
+  const MutexGuard guard(g_control);
+  return g_running && !g_busy && !g_starting && !g_stop && g_first_waiter == nullptr;
+}
+
+bool serve_descriptors(void (*function)(void*), void* argument) {
+  constexpr uint64_t kPatienceNs = 50'000'000;
+  if (!is_idle()) return false;
+  Waiter waiter;
+  waiter.work = function;
+  waiter.argument = argument;
+  if (!queue(waiter)) return false;
+  const uint64_t until = monotonic_ns() + kPatienceNs;
+  while (waiter.done.load(std::memory_order_acquire) == 0 && futex_wait_until(waiter.done, 0, until)) {
+  }
+  if (waiter.done.load(std::memory_order_acquire) == 0 && take_back(waiter)) return false;
+  while (waiter.done.load(std::memory_order_acquire) == 0) futex_wait(waiter.done, 0);
+  return true;
 }
 
 }  // namespace
@@ -364,17 +472,21 @@ int request_and_wait(Reason reason, const char* detail, char* path_out, size_t p
   Waiter waiter;
   waiter.request = {reason, detail != nullptr ? detail : "", monotonic_ns()};
   waiter.request.site = site;
-  waiter.path[0] = 0;
+  waiter.path = path_out;
+  waiter.path_size = path_size;
   queue_and_wait(waiter);
-  if (!waiter.ok) return TENSORSCOPE_FAILED;
-  if (path_out != nullptr && path_size > 0) snprintf(path_out, path_size, "%s", waiter.path);
-  return TENSORSCOPE_OK;
+  return waiter.ok ? TENSORSCOPE_OK : TENSORSCOPE_FAILED;
 }
 
 void run_and_wait(void (*work)()) {
   const python::ReleasedGil released;
+  run_at_the_end(work);
+}
+
+void run_at_the_end(void (*work)()) {
   Waiter waiter;
-  waiter.work = work;
+  waiter.work = [](void* function) { reinterpret_cast<void (*)()>(function)(); };
+  waiter.argument = reinterpret_cast<void*>(work);
   queue_and_wait(waiter);
 }
 
@@ -383,7 +495,6 @@ bool write_failure(const dump::Failure& failure) {
   python::LentGil gil;
   Waiter waiter;
   waiter.request = {Reason::out_of_memory, failure.error, failure.failed_ns, &failure};
-  waiter.path[0] = 0;
   if (!queue(waiter)) {
     work_here(waiter);
   } else if (gil) {
@@ -445,6 +556,20 @@ void request_at_growth() {
 
 void wake_collector() { futex_change_and_wake(g_wake); }
 
+bool end_for_a_moment() {
+  constexpr int kMostTries = 1000;
+  constexpr timespec kMillisecond = {0, 1'000'000};
+  wait_until_started();
+  for (int i = 0; i < kMostTries && collector_works(); ++i) nanosleep(&kMillisecond, nullptr);
+  return stop_collector();
+}
+
+void begin_again() {
+  const MutexGuard guard(g_control);
+  if (start_thread()) return;
+  set_coverage(Subject::signal_trigger, Seen::no, "no thread can be made any more: the program has changed namespaces");
+}
+
 void before_fork() {
   t_gate_held = dump::lock_fork_gate_for_fork();
   t_restart_after_fork = false;
@@ -469,6 +594,7 @@ void after_fork_in_child() {
   near_limit::g_given_up.store(false, std::memory_order_relaxed);
   watches_after_fork_in_child();
   g_running = g_busy = g_starting = g_stop = false;
+  reset_programs_side();
   process_info_after_fork_in_child();
   dump_after_fork_in_child();
   if (g_started) start_again();

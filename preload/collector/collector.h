@@ -51,6 +51,8 @@ int request_and_wait(Reason reason, const char* detail, char* path_out, size_t p
 
 // Context: as request_and_wait(). Has the collector call `work`, and waits.
 void run_and_wait(void (*work)());
+// The same by the thread that ends the program: the GIL stays as it is, since the interpreter may be gone.
+void run_at_the_end(void (*work)());
 
 // Context: the failing thread, under its HookScope. Writes a dump of reason out_of_memory and waits for its end. Where
 // the thread holds the GIL it lends it (python/gil_thread.h) and never releases it: it may hold a lock of torch.
@@ -67,6 +69,11 @@ void write_near_limit(const dump::Failure& near, unsigned milliseconds);
 
 // Has the collector look at what there is to do. Any context.
 void wake_collector();
+
+// For a call that wants a process with one thread: the profiler's threads end if they have nothing to do, a second
+// later at the latest. False: they did not, and all is as it was. Context: a thread of the program.
+bool end_for_a_moment();
+void begin_again();
 
 // Around fork (called by hooks/process/fork.cc from pthread_atfork handlers, before the tables' own).
 void before_fork();

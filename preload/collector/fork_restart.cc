@@ -1,7 +1,6 @@
 #include "collector/fork_restart.h"
 
 #include "support/loaded_object.h"
-#include "support/small_file.h"
 
 namespace tensorscope::collector {
 
@@ -71,8 +70,7 @@ int pending_call(void*) {
 
 bool fork_would_warn() {
   constexpr unsigned long kFirstThatWarns = 0x030C0000;
-  constexpr int kThreadCount = 20;
-  if (read_stat("/proc/self/stat", kThreadCount) != 2 || !resolve_python()) return false;
+  if (!resolve_python()) return false;
   if (*g_python.version < kFirstThatWarns || !g_python.is_initialized() || !g_python.has_gil()) return false;
   g_forking_frame = *g_python.version >> 16 == kCountsAfterHandlers ? g_python.current_frame() : nullptr;
   return true;

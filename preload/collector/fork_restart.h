@@ -5,8 +5,8 @@
 
 namespace tensorscope::collector {
 
-// True where this fork would warn only because of the collector: a Python that warns, this thread has the GIL, and
-// the process has two threads.
+// True where this fork would warn because of the profiler's threads: a Python that warns, and this thread has the GIL.
+// Threads of the program's are not counted: that would take a file of /proc on a thread of the program's.
 bool fork_would_warn();
 
 // Has `start` called on the main thread once the Python function call that forks has returned. False: that cannot be

@@ -419,7 +419,7 @@ bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]) {
 }
 
 void dump_after_fork_in_child() {
-  if (g_open_file != nullptr) g_open_file->forget();
+  if (g_open_file != nullptr) g_open_file->forget_in_child();
   dump::source_after_fork_in_child();
   g_open_file = nullptr;
   g_asked_for = 0;

@@ -1,11 +1,17 @@
 #include "devices/driver.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "devices/nvml.h"
 #include "support/binding.h"
+#include "support/helper_thread.h"
+#include "support/own_descriptors.h"
 #include "support/spin_lock.h"
+#include "support/state.h"
 
 namespace tensorscope::devices {
 
@@ -74,37 +80,133 @@ void add_detail(DriverFacts& facts, const char* what) {
   snprintf(facts.detail + used, sizeof facts.detail - used, "%s%s", used ? "; " : "", what);
 }
 
-void ask_about(const Runtime& runtime, bool nvml, DriverFacts& facts) {
-  char bus_id[kBusIdBytes] = {};
-  bool told = false;
-  if (!nvml) {
-    add_detail(facts, g_nvml.trouble());
-  } else if (!runtime.bus_id(facts.device, bus_id)) {
-    add_detail(facts, "the CUDA runtime does not report the device's PCI address");
-  } else {
-    told = g_nvml.look(bus_id, facts);
+// Some libraries take the descriptors 0 to 2 for none: in an empty table they are taken while NVML opens its own.
+class LowNumbersTaken {
+ public:
+  LowNumbersTaken() {
+    if (!has_own_descriptors()) return;
+    for (int number; (number = eventfd(0, EFD_CLOEXEC)) >= 0;) {
+      if (number > 2) {
+        close(number);
+        break;
+      }
+      taken_[number] = true;
+    }
   }
-  if (!facts.name[0]) runtime.read_name(facts.device, facts);
-  if (told) return;
-  add_detail(facts, runtime.read_memory(facts.device, facts) ? "total and free are from cudaMemGetInfo"
-                                                             : "cudaMemGetInfo gave no answer either");
-}
+  ~LowNumbersTaken() {
+    for (int number = 0; number < 3; ++number) {
+      if (taken_[number]) close(number);
+    }
+  }
+  LowNumbersTaken(const LowNumbersTaken&) = delete;
+  LowNumbersTaken& operator=(const LowNumbersTaken&) = delete;
+
+ private:
+  bool taken_[3] = {};
+};
 
 }  // namespace
 
 struct DriverAnswers::Question : TimedThread::Shared {
+  struct Device {
+    bool has_bus_id, told;
+    char bus_id[kBusIdBytes];
+  };
   size_t count;
+  bool runtime_answered;
+  bool nvml_is_open, nvml_is_the_programs;
+  Device devices[kMostDevices];
   DriverFacts facts[kMostDevices];
 };
+
+namespace {
+
+using Question = DriverAnswers::Question;
+using Stage = void (*)(Question&);
+
+struct StageCall {
+  Stage stage;
+  Question& question;
+};
+
+void* run_stage(void* argument) {
+  ++t_inside;
+  auto& call = *static_cast<StageCall*>(argument);
+  pthread_setname_np(pthread_self(), "tensorscope-drv");
+  call.stage(call.question);
+  return nullptr;
+}
+
+// The CUDA runtime's descriptors are the program's: a thread that has those calls it. This one waits; it is given up
+// where that takes too long.
+void on_programs_side(Question& question, Stage stage) {
+  constexpr size_t kStackBytes = size_t{512} << 10;
+  if (!has_own_descriptors()) return stage(question);
+  StageCall call{stage, question};
+  pthread_t thread;
+  if (!start_helper_thread(kStackBytes, run_stage, &call, &thread, Descriptors::of_program)) return;
+  pthread_join(thread, nullptr);
+}
+
+void find_bus_ids(Question& question) {
+  const Runtime runtime;
+  for (size_t i = 0; i < question.count; ++i) {
+    Question::Device& device = question.devices[i];
+    device.has_bus_id = runtime.bus_id(question.facts[i].device, device.bus_id);
+    const bool asked = question.nvml_is_open && device.has_bus_id;
+    question.nvml_is_the_programs = question.nvml_is_the_programs || (asked && g_nvml.is_started(device.bus_id));
+  }
+  question.runtime_answered = true;
+}
+
+void ask_nvml(Question& question) {
+  const bool nvml = question.nvml_is_open && g_nvml.start();
+  for (size_t i = 0; i < question.count; ++i) {
+    Question::Device& device = question.devices[i];
+    DriverFacts& facts = question.facts[i];
+    if (!nvml) {
+      add_detail(facts, g_nvml.trouble());
+    } else if (!device.has_bus_id) {
+      add_detail(facts, "the CUDA runtime does not report the device's PCI address");
+    } else {
+      device.told = g_nvml.look(device.bus_id, facts);
+    }
+  }
+  if (nvml) g_nvml.stop();
+}
+
+void ask_runtime_for_the_rest(Question& question) {
+  const Runtime runtime;
+  for (size_t i = 0; i < question.count; ++i) {
+    DriverFacts& facts = question.facts[i];
+    if (!facts.name[0]) runtime.read_name(facts.device, facts);
+    if (question.devices[i].told) continue;
+    add_detail(facts, runtime.read_memory(facts.device, facts) ? "total and free are from cudaMemGetInfo"
+                                                               : "cudaMemGetInfo gave no answer either");
+  }
+}
+
+}  // namespace
 
 constinit const TimedThread::Kind DriverAnswers::kKind = {"tensorscope-drv", answer, &g_asking};
 
 void DriverAnswers::answer(TimedThread::Shared& shared) {
   auto& question = static_cast<Question&>(shared);
-  const bool nvml = g_nvml.start();
-  const Runtime runtime;
-  for (size_t i = 0; i < question.count; ++i) ask_about(runtime, nvml, question.facts[i]);
-  if (nvml) g_nvml.stop();
+  question.nvml_is_open = g_nvml.open();
+  on_programs_side(question, find_bus_ids);
+  if (!question.runtime_answered) {
+    for (size_t i = 0; i < question.count; ++i) {
+      add_detail(question.facts[i], "no thread could be started to query the CUDA runtime");
+    }
+    return;
+  }
+  if (question.nvml_is_the_programs) {
+    on_programs_side(question, ask_nvml);
+  } else {
+    const LowNumbersTaken taken;
+    ask_nvml(question);
+  }
+  on_programs_side(question, ask_runtime_for_the_rest);
 }
 
 void DriverAnswers::ask(const int8_t* devices, size_t count) {

@@ -3,8 +3,10 @@
 //
 // NVML (libnvidia-ml.so.1) is opened at run time and asked first: it needs no context and knows other processes. A
 // device is matched by its PCI address, which the CUDA runtime reports, so that CUDA_VISIBLE_DEVICES changes nothing.
-// Where NVML is missing, or reports a whole device that is partitioned (MIG), the runtime's cudaMemGetInfo is asked on
-// that same thread. Only devices on which this process has allocated may be asked for: they have a context already.
+// Where NVML is missing, or reports a whole device that is partitioned (MIG), the runtime's cudaMemGetInfo is asked.
+// NVML's descriptors are in the collector's table, from its start to its stop; the runtime's are the program's, and a
+// thread of the program's side asks it (support/programs_side.h). So it is with NVML if the program has started it:
+// then what it has open is the program's. Only devices on which this process has allocated may be asked for: they have a context already.
 //
 // Context: collector. No malloc of ours: a program that is out of memory is one of those that ask.
 #pragma once
@@ -45,8 +47,9 @@ class DriverAnswers {
   const DriverFacts* of(int8_t device) const;
   const char* why() const { return why_; }
 
- private:
   struct Question;
+
+ private:
   static void answer(TimedThread::Shared& question);
   static const TimedThread::Kind kKind;
   TimedThread thread_;

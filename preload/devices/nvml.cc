@@ -66,8 +66,13 @@ bool Nvml::open() {
   return true;
 }
 
+bool Nvml::is_started(const char* bus_id) const {
+  constexpr int kUninitialized = 1;  // NVML_ERROR_UNINITIALIZED
+  Handle device = nullptr;
+  return handle_ && handle_(bus_id, &device) != kUninitialized;
+}
+
 bool Nvml::start() {
-  if (!open()) return false;
   const int error = init_ && shutdown_ && handle_ && memory_ ? init_() : -1;
   if (error != kNvmlSuccess) {
     snprintf(trouble_, sizeof trouble_, "%s cannot be used (error %d)", kNvmlLibrary, error);

@@ -10,7 +10,11 @@ namespace tensorscope::devices {
 
 class Nvml {
  public:
-  // Opens the library where that was not done yet, and starts it. False: trouble() says why.
+  // Opens the library where that was not done yet. False: trouble() says why.
+  bool open();
+  // Whether somebody else has started it, and not stopped it.
+  bool is_started(const char* bus_id) const;
+  // Once it is open. False: trouble() says why.
   bool start();
   // After each successful start(): the library holds descriptors of the devices until then, and the program may close
   // them, and get their numbers for files of its own.
@@ -37,7 +41,6 @@ class Nvml {
   using Handle = void*;
   using ListProcesses = int (*)(Handle, unsigned*, ProcessInfo*);
 
-  bool open();
   int read_memory(Handle device, DriverFacts& facts);
   void look_at_processes(Handle device, DriverFacts& facts);
   bool add_processes(ListProcesses list, Handle device, DriverFacts& facts);

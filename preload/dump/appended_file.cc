@@ -10,14 +10,16 @@
 
 #include "support/options.h"
 #include "support/process_info.h"
+#include "support/signal_taken.h"
 #include "tensorscope/dump_format.h"
 
 namespace tensorscope::dump {
 
 namespace {
 
-// False: errno says why. A limit on the size of files would end the program by SIGXFSZ: the caller has blocked signals.
+// False: errno says why.
 bool write_all(int file, const iovec* parts, int count, uint64_t at) {
+  const SignalTaken no_end(SIGXFSZ);  // a limit on the size of files would end the program
   for (int i = 0; i < count; ++i) {
     const char* data = static_cast<const char*>(parts[i].iov_base);
     for (size_t left = parts[i].iov_len; left > 0;) {

@@ -2,7 +2,7 @@
 // file by its name, looks whether it is still the one that was made, and closes it. What cannot be written whole is cut
 // off again, so that the file is whole up to its last chunk at any moment; it never takes the name of another file.
 //
-// Context: collector, or the thread that ends the program. One thread at a time.
+// Context: collector. One thread at a time.
 #pragma once
 
 #include <limits.h>

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "support/own_descriptors.h"
+#include "support/signal_taken.h"
 #include "tensorscope/dump_format.h"
 
 namespace tensorscope::dump {
@@ -28,8 +30,9 @@ uint32_t random_word() {
 
 // Links to what a descriptor stands for, also where that has no name (open(2), O_TMPFILE).
 struct PathOfDescriptor {
-  char text[32];
-  explicit PathOfDescriptor(int number) { snprintf(text, sizeof(text), "/proc/self/fd/%d", number); }
+  char text[40];
+  // Of this thread: its descriptors need not be the program's.
+  explicit PathOfDescriptor(int number) { snprintf(text, sizeof(text), "/proc/thread-self/fd/%d", number); }
 };
 
 }  // namespace
@@ -44,8 +47,9 @@ bool DumpFile::fail(const char* what, int error) {
 
 bool DumpFile::Descriptor::remember(int opened) {
   struct stat status;
-  number = opened;
-  if (opened < 0 || fstat(opened, &status) != 0) return false;
+  number = out_of_the_way(opened);
+  programs = !has_own_descriptors();
+  if (number < 0 || fstat(number, &status) != 0) return false;
   device = status.st_dev;
   inode = status.st_ino;
   return true;
@@ -81,9 +85,8 @@ bool DumpFile::open(const char* directory, const char* name, Temporary temporary
 bool DumpFile::make_unnamed() {
   const int opened = openat(directory_.number, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
   if (opened < 0) return false;
-  if (file_.remember(opened) && access(PathOfDescriptor(opened).text, F_OK) == 0) return true;
-  close(opened);  // there is no /proc to link it by
-  file_ = {};
+  if (file_.remember(opened) && access(PathOfDescriptor(file_.number).text, F_OK) == 0) return true;
+  file_.close_ours();  // there is no /proc to link it by
   return false;
 }
 
@@ -106,6 +109,7 @@ bool DumpFile::write_all(const void* data, size_t size) {
   const char* next = static_cast<const char*>(data);
   while (size > 0) {
     if (!file_.still_ours()) return fail("write (the program closed the descriptor)", EBADF);
+    const SignalTaken no_end(SIGXFSZ);  // of a limit on the size of files
     const ssize_t written = write(file_.number, next, size < kPiece ? size : kPiece);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return fail("write", written < 0 ? errno : ENOSPC);
@@ -178,6 +182,13 @@ void DumpFile::forget() {
   temporary_[0] = 0;
   file_.close_ours();
   directory_.close_ours();
+}
+
+void DumpFile::forget_in_child() {
+  for (Descriptor* each : {&file_, &directory_}) {
+    if (!each->programs) each->number = -1;  // of a table that the child has no part in: there the number is another file
+  }
+  forget();
 }
 
 }  // namespace tensorscope::dump

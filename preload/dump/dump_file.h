@@ -38,8 +38,8 @@ class DumpFile : public ChunkSink {
   // Gives the file up: nothing is left of it.
   void discard();
 
-  // Context: fork child. The inherited descriptor is closed; the file belongs to the parent.
-  void forget();
+  // Context: fork child. An inherited descriptor is closed; the file belongs to the parent.
+  void forget_in_child();
 
   uint32_t chunks() const { return chunks_; }
   uint64_t bytes() const { return bytes_; }
@@ -48,6 +48,7 @@ class DumpFile : public ChunkSink {
   const char* failed() const { return failed_; }
 
  private:
+  void forget();
   bool fail(const char* what, int error);
   bool write_all(const void* data, size_t size);
   bool make_unnamed();
@@ -57,9 +58,10 @@ class DumpFile : public ChunkSink {
   int rename_named(const char* name);
 
   // What an open descriptor stood for when it was opened: a program that closes all descriptors may give the number to
-  // a file of its own.
+  // a file of its own, if it was opened in the program's table (own_descriptors.h).
   struct Descriptor {
     int number = -1;
+    bool programs = false;
     dev_t device = 0;
     ino_t inode = 0;
     bool remember(int opened);

@@ -66,6 +66,8 @@ bool worth_saying(Subject subject) {
       return options().cupti == CuptiMode::activity;
     case Subject::find_nan:
       return options().find_nan != FindNanMode::off;
+    case Subject::descriptors:
+      return coverage(Subject::descriptors).seen.load(std::memory_order_acquire) == Seen::no;
     default:
       return true;
   }

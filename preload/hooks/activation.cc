@@ -15,6 +15,7 @@
 #include "oom/failing_thread.h"
 #include "recording/recording.h"
 #include "stacks/capture.h"
+#include "support/call_filter.h"
 #include "support/options.h"
 #include "support/state.h"
 #include "watch/find_nan.h"
@@ -34,6 +35,7 @@ void check_hooks() {
 }
 
 void start(const char* settings) {
+  remember_filter_of_files();
   parse_options(settings);
   if (!options().enabled) return switch_off("switched off by TENSORSCOPE=0");
   if (!live::start()) return switch_off("no memory for the tables");
@@ -58,6 +60,7 @@ void start(const char* settings) {
   g_state.compare_exchange_strong(starting, State::recording, std::memory_order_acq_rel);
   collector::set_hook_check({&check_hooks, &hooks::destruction_is_seen});
   if (!collector::start_collector()) {
+    set_coverage(Subject::descriptors, Seen::no, "no thread: files take numbers of the program's while they are open");
     return set_coverage(Subject::signal_trigger, Seen::no, "the collector thread could not be started");
   }
   hooks::start_signal(options().signal);

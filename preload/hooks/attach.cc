@@ -1,19 +1,15 @@
 #include "hooks/attach.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <atomic>
 
+#include "collector/settings_file.h"
 #include "hooks/activation.h"
 #include "hooks/late_binding.h"
 #include "live/earlier_tensors.h"
 #include "support/options.h"
 #include "support/state.h"
-#include "tensorscope/rules/request_name.h"
 #include "tensorscope/tensorscope.h"
 
 namespace tensorscope::hooks {
@@ -21,18 +17,6 @@ namespace tensorscope::hooks {
 namespace {
 
 std::atomic<bool> g_attached{false};
-
-// For who asks this process for dumps: what a program that was started under the profiler has in its environment.
-void show_settings(const char* settings) {
-  if (settings == nullptr || *settings == 0) return;
-  size_t size = 0;
-  while (settings[size] != 0) size += strlen(settings + size) + 1;
-  constexpr int kOutOfTheWay = 512;
-  const int file = memfd_create(rules::kSettingsName, MFD_CLOEXEC);
-  if (file < 0) return;
-  [[maybe_unused]] const ssize_t written = write(file, settings, size);
-  if (fcntl(file, F_DUPFD_CLOEXEC, kOutOfTheWay) >= 0) close(file);
-}
 
 }  // namespace
 
@@ -61,6 +45,6 @@ extern "C" __attribute__((visibility("default"))) int tensorscope_attach(const c
   hooks::g_attached.store(true, std::memory_order_release);
   wake_with(settings);
   if (!is_recording()) return answer(TENSORSCOPE_FAILED, off_reason() ? off_reason() : "another thread starts it");
-  hooks::show_settings(settings);
+  collector::show_settings(settings);
   return answer(TENSORSCOPE_OK, "");
 }

@@ -151,7 +151,9 @@
   X(__sigaction, "the same")                                                   \
   X(signal, "the same")                                                        \
   X(__sysv_signal, "the same")                                                 \
-  X(siginterrupt, "the same")
+  X(siginterrupt, "the same")                                                  \
+  X(unshare, "the profiler's threads end before a call that wants one thread") \
+  X(setns, "the same")
 
 // Functions of the C++ runtime, of which a process may have several (throw_function.h): X(name, why).
 #define TENSORSCOPE_CXX_RUNTIME_FUNCTIONS(X) X(__cxa_throw, "torch throws an out-of-memory error")

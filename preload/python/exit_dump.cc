@@ -1,8 +1,6 @@
 #include "python/exit_dump.h"
 
-#include <fcntl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -16,6 +14,7 @@
 #include "stacks/python/python_stack.h"
 #include "support/coverage.h"
 #include "support/options.h"
+#include "support/process_info.h"
 #include "support/program_name.h"
 #include "torch/metadata/torch_functions.h"
 
@@ -35,15 +34,10 @@ constexpr const char* kHelperMarks[] = {"/torch/_inductor/compile_worker/",
                                         "\nfrom ctypes import cdll\ncdll.LoadLibrary(", "torch_shm_manager"};
 
 bool helper_of_a_library() {
-  const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  char text[4096];
-  const ssize_t size = read(file, text, sizeof text - 1);
-  close(file);
-  if (size <= 0) return false;
-  text[size] = 0;
-  if (works_for_its_parent(text, size_t(size))) return true;
-  for (const char* argument = text; argument < text + size; argument += strlen(argument) + 1) {
+  const ProcessInfo& process = process_info();
+  if (works_for_its_parent(process.command_line, process.command_line_size)) return true;
+  const char* const end = process.command_line + process.command_line_size;
+  for (const char* argument = process.command_line; argument < end; argument += strlen(argument) + 1) {
     for (const char* mark : kHelperMarks) {
       if (strstr(argument, mark)) return true;
     }

@@ -150,6 +150,7 @@ class GilQueue {
 
   bool add(GilJob* job) {
     const bool lent = lender_ && !job->abandoned_;
+    if (!lent && !interpreter_alive()) return false;
     if (!lent && !thread_ && !(thread_ = start_thread())) return false;
     GilJob** end = &first_;
     while (*end) end = &(*end)->next_;
@@ -167,14 +168,26 @@ class GilQueue {
     }
   }
 
-  bool start_thread() { return start_helper_thread(kStackBytes, &GilQueue::thread_main, this); }
+  // What it calls may run code of the program (an audit hook, a callback), whose files are the program's.
+  bool start_thread() {
+    return start_helper_thread(kStackBytes, &GilQueue::thread_main, this, nullptr, Descriptors::of_program);
+  }
 
   static void* thread_main(void* queue) {
     pthread_setname_np(pthread_self(), "tensorscope-gil");
     const Api& api = *known_interpreter();
+    // It may have ended since the job came. Then there is no state to make one for this thread from.
+    if (!interpreter_alive()) return static_cast<GilQueue*>(queue)->leave();
     const int before = api.PyGILState_Ensure();  // at finalization: ends this thread, or never returns
     static_cast<GilQueue*>(queue)->run_all(api);
     api.PyGILState_Release(before);
+    return nullptr;
+  }
+
+  // Nobody will ever run the jobs: who waits for one gives it up in time.
+  void* leave() {
+    const MutexGuard guard(mutex_);
+    thread_ = false;
     return nullptr;
   }
 

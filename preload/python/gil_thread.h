@@ -4,7 +4,8 @@
 // A thread that waits for a dump and may not give the GIL up meanwhile lends it (LentGil): it runs the jobs itself.
 //
 // The thread exists only while a job waits or runs. It has a Python thread state but no threading.Thread object, is
-// traced by nobody, and blocks all signals.
+// traced by nobody, and blocks all signals. It has the program's descriptors and opens nothing: a job that needs a file
+// asks for it by with_own_descriptors().
 #pragma once
 
 #include <atomic>

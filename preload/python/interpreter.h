@@ -72,6 +72,7 @@ using Vectorcall = Object* (*)(Object* function, Object* const* arguments, size_
   F(const char*, PyUnicode_AsUTF8AndSize, (Object*, ptrdiff_t*))                        \
   F(int, PyUnicode_CompareWithASCIIString, (Object*, const char*))                      \
   F(Object*, PyUnicode_DecodeFSDefault, (const char*))                                  \
+  F(Object*, PyBytes_FromStringAndSize, (const char*, ptrdiff_t))                       \
   F(Object*, PyRun_String, (const char*, int, Object*, Object*))
 
 // Null where the series lacks them.

@@ -30,7 +30,6 @@
 #include "support/message.h"
 #include "support/mutex.h"
 #include "support/options.h"
-#include "support/signals_blocked.h"
 #include "support/state.h"
 #include "support/ticks.h"
 #include "tensorscope/recording_format.h"
@@ -69,7 +68,7 @@ struct Recorder {
 
 constinit Mutex g_writing;
 Recorder* g_recorder = nullptr;  // made at the first need; g_writing is held
-std::atomic<bool> g_on{false}, g_wanted{false};
+std::atomic<bool> g_on{false}, g_wanted{false}, g_begun{false};
 std::atomic<bool> g_from_start{false};  // the tables were empty when recording began
 // What was alive at the fork that made this process, until the file begins with it.
 std::atomic<live::SnapshotView*> g_at_fork{nullptr};
@@ -331,6 +330,7 @@ void begin() {
   call_for_facts(much_waits);
   live::set_facts_function(read_facts);
   live::want_events(kMostWaiting, much_waits);
+  g_begun.store(true, std::memory_order_release);
   g_on.store(true);
 }
 
@@ -365,6 +365,7 @@ void switch_off() {
 }
 
 bool is_on() { return g_on.load(); }
+bool has_begun() { return g_begun.load(std::memory_order_acquire); }
 
 void flush() {
   if (!g_on.load(std::memory_order_relaxed)) return;
@@ -386,8 +387,6 @@ void flush_now() {
 uint64_t flush_interval_ms() { return g_on.load(std::memory_order_relaxed) ? interval_ms() : UINT64_MAX; }
 
 void finish() {
-  const InsideScope inside;
-  const SignalsBlocked blocked;
   const MutexGuard guard(g_writing);
   write_end("end of the program");
 }

@@ -1,7 +1,7 @@
 // The recording: everything that happens to tensors and memory, in a file that grows while the program runs.
 //
-// Context: start() at activation; flush(), switch_on() and switch_off() on the collector; finish() on the thread that
-// ends the program. One lock between them.
+// Context: start() at activation; flush(), switch_on(), switch_off() and finish() on the collector. One lock between
+// them.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,8 @@ void switch_on();
 void switch_off();
 
 bool is_on();
+// Whether anything was ever recorded in this process: then finish() has work.
+bool has_begun();
 
 // Writes what waits where it is time for it, or much waits.
 void flush();

@@ -56,6 +56,8 @@ const char* subject_name(Subject subject) {
       return "fork";
     case Subject::low_memory:
       return "memory limits";
+    case Subject::descriptors:
+      return "own descriptors";
     case Subject::find_nan:
       return "NaN search";
     case Subject::count_:

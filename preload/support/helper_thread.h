@@ -6,12 +6,17 @@
 #include <pthread.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace tensorscope {
 
+// Which descriptor table the thread has: that of who makes it, the program's (programs_side.h), or one that is its own
+// and empty (own_descriptors.h).
+enum class Descriptors : uint8_t { of_maker, of_program, own };
+
 // `stack_bytes` includes the thread's static TLS, as glibc counts. False: no thread can be had. `thread` null: nobody
-// joins it.
+// joins it. With `own`: false also if the system gives no such table; the maker shares the program's.
 [[nodiscard]] bool start_helper_thread(size_t stack_bytes, void* (*function)(void*), void* argument,
-                                       pthread_t* thread = nullptr);
+                                       pthread_t* thread = nullptr, Descriptors descriptors = Descriptors::of_maker);
 
 }  // namespace tensorscope

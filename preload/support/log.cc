@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -14,6 +15,8 @@
 #include "support/enough_memory.h"
 #include "support/message.h"
 #include "support/options.h"
+#include "support/own_descriptors.h"
+#include "support/signal_taken.h"
 
 namespace tensorscope {
 
@@ -37,21 +40,27 @@ class LineSink final : public spdlog::sinks::sink {
       write_standard_error(line.data(), line.size());
       return;
     }
-    const int file = open(path_, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
-    if (file < 0) {
-      complain();
-      return;
-    }
-    if (write(file, line.data(), line.size()) < 0) complain();
-    close(file);
+    int error = EPERM;
+    with_own_descriptors([&] { error = append(line.data(), line.size()); });
+    if (error != 0) complain(error);
   }
   void flush() override {}
   void set_pattern(const std::string&) override {}
   void set_formatter(std::unique_ptr<spdlog::formatter>) override {}
 
  private:
-  void complain() {
-    if (!complained_.exchange(true)) say("TENSORSCOPE_LOG=%s cannot be written: %m; there is no log.", path_);
+  // Returns errno, or 0.
+  int append(const char* line, size_t size) const {
+    const SignalTaken no_end(SIGXFSZ);
+    const int file = open(path_, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+    if (file < 0) return errno;
+    const int error = write(file, line, size) < 0 ? errno : 0;
+    close(file);
+    return error;
+  }
+  void complain(int error) {
+    if (complained_.exchange(true)) return;
+    say("TENSORSCOPE_LOG=%s cannot be written: %s; there is no log.", path_, strerror(error));
   }
 
   const char* path_;

@@ -1,6 +1,7 @@
 // What the profiler says to a person: lines on standard error, each "tensorscope: ..." in one write(2). Never standard
-// output. Nothing is written where descriptor 2 is closed or is no longer what it was at activation (a program that
-// closed all descriptors may have opened a data file as number 2), nor where nobody reads it. No SIGPIPE reaches the
+// output. Nothing is written where descriptor 2 was closed at the start, is closed, or is no longer what it was at the
+// start (a program that closed all descriptors may have opened a data file as number 2), nor where nobody reads it. A
+// thread with descriptors of its own has the line written on the program's side (programs_side.h). No SIGPIPE reaches the
 // program.
 //
 // Context: any but signal handlers. No malloc; errno is left as it was.
@@ -12,7 +13,7 @@ namespace tensorscope {
 
 __attribute__((format(printf, 1, 2))) void say(const char* format, ...);
 
-// Remembers what descriptor 2 is. Called once at activation (parse_options).
+// Remembers what descriptor 2 is now. Called when the library is loaded, before the program can open a file of its own.
 void remember_standard_error();
 
 // The text as it is, under the same conditions as say().

@@ -70,7 +70,6 @@ void print_help() {
 }  // namespace
 
 void parse_options(const char* more) {
-  remember_standard_error();
   g_options = Options();
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) parse_entry(*entry);
   for (; more != nullptr && *more != 0; more += strlen(more) + 1) parse_entry(more);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "support/clock.h"
+#include "support/own_descriptors.h"
 #include "support/program_name.h"
 #include "support/small_file.h"
 #include "tensorscope/rules/job_name.h"
@@ -93,8 +94,9 @@ void name_program() {
 
 }  // namespace
 
-void start_process_info() {
-  if (g_info.pid != 0) return;
+namespace {
+
+void read_process_info() {
   g_info.pid = uint32_t(getpid());
   g_info.parent_pid = uint32_t(getppid());
   const ssize_t length = readlink("/proc/self/exe", g_info.executable, sizeof(g_info.executable) - 1);
@@ -109,13 +111,20 @@ void start_process_info() {
   make_run_id();
 }
 
+}  // namespace
+
+void start_process_info() {
+  if (g_info.pid == 0) with_own_descriptors([] { read_process_info(); });
+}
+
 const ProcessInfo& process_info() { return g_info; }
 
 void process_info_after_fork_in_child() {
   g_info.forked_from = g_info.pid;
   g_info.pid = uint32_t(getpid());
   g_info.parent_pid = uint32_t(getppid());
-  read_start_time();
+  g_info.start_ns = read_clock_ns(CLOCK_MONOTONIC);  // this process begins here: no file has to be read for that
+  g_info.start_unix_ns = read_clock_ns(CLOCK_REALTIME);
   make_run_id();
 }
 

@@ -7,22 +7,42 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "support/own_descriptors.h"
+
 namespace tensorscope {
 
-size_t read_small_file(const char* path, char* buffer, size_t size) {
-  buffer[0] = 0;
+namespace {
+
+// errno, or 0.
+int read_file_here(const char* path, char* buffer, size_t size, size_t& length) {
   const int fd = int(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
-  if (fd < 0) return 0;
-  size_t length = 0;
+  if (fd < 0) return errno;
+  int error = 0;
   while (length < size - 1) {
     const ssize_t got = syscall(SYS_read, fd, buffer + length, size - 1 - length);
     if (got < 0 && errno == EINTR) continue;
+    if (got < 0) error = errno;
     if (got <= 0) break;
     length += size_t(got);
   }
   syscall(SYS_close, fd);
+  return error;
+}
+
+}  // namespace
+
+int read_file(const char* path, char* buffer, size_t size, size_t& length) {
+  int error = EPERM;
+  length = 0;
+  with_own_descriptors([&] { error = read_file_here(path, buffer, size, length); });
   buffer[length] = 0;
-  return length;
+  return error;
+}
+
+size_t read_small_file(const char* path, char* buffer, size_t size) {
+  size_t length = 0;
+  const int error = read_file(path, buffer, size, length);
+  return error == 0 ? length : 0;
 }
 
 bool find_number(const char* text, const char* key, uint64_t& number) {

@@ -1,5 +1,5 @@
 // Reads a small file of /proc or /sys whole, by system calls alone: no stdio, no malloc, no cancellation point of
-// threads.
+// threads. No number of the program's descriptor table is taken (own_descriptors.h).
 //
 // Context: any but signal handlers.
 #pragma once
@@ -11,6 +11,8 @@ namespace tensorscope {
 
 // At most size-1 bytes and a terminating zero; returns the number of bytes, 0 where the file cannot be read.
 size_t read_small_file(const char* path, char* buffer, size_t size);
+// The same of any file. Returns errno, or 0; `length` is set in any case.
+int read_file(const char* path, char* buffer, size_t size, size_t& length);
 
 // The number behind `key` in text of lines "key   number ...", 0 if it is not there.
 uint64_t number_after(const char* text, const char* key);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "support/own_descriptors.h"
 #include "support/small_file.h"
 
 namespace tensorscope {
@@ -175,9 +176,11 @@ void LimitReader::read_status(const ResourceLimits& resource_limits, SystemMemor
 SystemMemory LimitReader::read(const ResourceLimits& resource_limits) {
   const int saved_errno = errno;
   SystemMemory memory;
-  read_status(resource_limits, memory);
-  read_machine(memory);
-  read_cgroups(memory);
+  with_own_descriptors([&] {  // all files at one go
+    read_status(resource_limits, memory);
+    read_machine(memory);
+    read_cgroups(memory);
+  });
   errno = saved_errno;
   return memory;
 }

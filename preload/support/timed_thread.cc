@@ -3,6 +3,7 @@
 #include "support/clock.h"
 #include "support/futex.h"
 #include "support/helper_thread.h"
+#include "support/own_descriptors.h"
 #include "support/pages.h"
 #include "support/state.h"
 
@@ -15,6 +16,7 @@ constexpr size_t kTimedStackBytes = size_t{512} << 10;  // glibc takes the threa
 void* TimedThread::run(void* argument) {
   ++t_inside;
   auto* shared = static_cast<Shared*>(argument);
+  if (shared->own_descriptors) inherit_own_descriptors();
   pthread_setname_np(pthread_self(), shared->kind->thread_name);
   shared->kind->work(*shared);
   if (shared->kind->running != nullptr) shared->kind->running->unlock();
@@ -40,7 +42,9 @@ TimedThread::Prepared TimedThread::prepare(const Kind& kind, size_t bytes) {
 
 bool TimedThread::start(uint64_t patience_ns) {
   shared_->until_ns = monotonic_ns() + patience_ns;
-  started_ = start_helper_thread(kTimedStackBytes, run, shared_, &shared_->thread);
+  const Descriptors descriptors = shared_->kind->descriptors;
+  shared_->own_descriptors = descriptors == Descriptors::of_maker && has_own_descriptors();
+  started_ = start_helper_thread(kTimedStackBytes, run, shared_, &shared_->thread, descriptors);
   if (!started_) drop();
   return started_;
 }

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "support/helper_thread.h"
 #include "support/spin_lock.h"
 
 namespace tensorscope {
@@ -27,6 +28,7 @@ class TimedThread {
     // At most one such thread is alive, so that hangs do not add up. Only ever tried; the thread gives it back. Null:
     // the caller takes care of that.
     SpinLock* running;
+    Descriptors descriptors = Descriptors::of_maker;
   };
   // The begin of the shared pages; what the work is about derives from it.
   struct Shared {
@@ -40,6 +42,7 @@ class TimedThread {
     pthread_t thread;
     uint64_t until_ns;
     size_t bytes;  // of the pages
+    bool own_descriptors;
   };
   enum class Prepared { yes, still_running, no_memory };
 

@@ -47,8 +47,10 @@ def function_of(path, name):
         stem = os.path.splitext(os.path.basename(path))[0]
         module = types.ModuleType(f'tensorscope_callbacks_{stem}')
         module.__file__ = path
-        with open(path, 'rb') as file:
-            code = compile(file.read(), path, 'exec')
+        text = file_bytes(path)
+        if isinstance(text, int):
+            raise OSError(text, os.strerror(text), path)
+        code = compile(text, path, 'exec')
         sys.modules[module.__name__] = module
         exec(code, module.__dict__)
         files[path] = module

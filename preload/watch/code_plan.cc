@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "python/agent/frame_locals.h"
+#include "python/file_bytes.h"
 #include "python/objects.h"
 #include "tensorscope/rules/user_code.h"
 #include "watch/nearest.h"
@@ -62,8 +63,10 @@ def runs(code):
 
 def qualified(code):
     import ast
-    with open(code.co_filename, 'rb') as file:
-        tree = ast.parse(file.read())
+    text = file_bytes(code.co_filename)
+    if isinstance(text, int):
+        return code.co_name
+    tree = ast.parse(text)
     def search(node, names):
         for child in ast.iter_child_nodes(node):
             own = names
@@ -160,6 +163,8 @@ bool CodePlan::returns_at(int offset) const {
 Object* CodePlans::helper(const Gil& gil, const char* name) {
   if (!helpers_) {
     helpers_ = gil->PyDict_New();
+    const Owned read(gil, gil->PyCFunction_NewEx(&python::g_file_bytes, nullptr, nullptr));
+    if (helpers_ && read) gil->PyDict_SetItemString(helpers_, python::g_file_bytes.name, read.get());
     if (helpers_) python::run_own_source(gil, kHelpers, helpers_);
     gil->PyErr_Clear();
   }

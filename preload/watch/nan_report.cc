@@ -16,6 +16,7 @@
 #include "dump/places.h"
 #include "stacks/python/python_stack.h"
 #include "support/copy_text.h"
+#include "support/own_descriptors.h"
 #include "support/process_info.h"
 #include "tensorscope/rules/dtypes.h"
 #include "tensorscope/rules/user_code.h"
@@ -40,16 +41,13 @@ struct SourceLine {
   char text[kWidestSource + 4] = "";
 };
 
-// Reads the file up to the line: the interpreter has read it as well.
-SourceLine source_line(const char* path, int32_t wanted) {
+// Reads the file up to the line. Returns how much of the line there is.
+size_t read_line(const char* path, int32_t wanted, char* line, size_t most) {
   constexpr size_t kLongestFile = size_t{8} << 20;
-  SourceLine out;
-  if (path == nullptr || path[0] != '/' || wanted <= 0) return out;
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return out;
+  if (file < 0) return 0;
   struct stat about;
   char buffer[4096];
-  char line[512];
   size_t length = 0, total = 0;
   int32_t number = 1;
   bool done = fstat(file, &about) != 0 || !S_ISREG(about.st_mode);
@@ -59,12 +57,22 @@ SourceLine source_line(const char* path, int32_t wanted) {
     for (ssize_t i = 0; i < size && !done; ++i) {
       if (buffer[i] == '\n') {
         done = number++ == wanted;
-      } else if (number == wanted && length < sizeof line) {
+      } else if (number == wanted && length < most) {
         line[length++] = buffer[i];
       }
     }
   }
   close(file);
+  return length;
+}
+
+// The interpreter has read the file as well.
+SourceLine source_line(const char* path, int32_t wanted) {
+  SourceLine out;
+  if (path == nullptr || path[0] != '/' || wanted <= 0) return out;
+  char line[512];
+  size_t length = 0;
+  with_own_descriptors([&] { length = read_line(path, wanted, line, sizeof line); });
   std::string_view text(line, length);
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && uint8_t(text.back()) <= ' ') text.remove_suffix(1);

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "live/tensor_table.h"
+#include "support/call_filter.h"
 #include "support/coverage.h"
 #include "support/loaded_object.h"
 #include "support/message.h"
@@ -72,8 +73,8 @@ constinit SpinLock g_learning_trace;  // only ever tried
 constinit std::atomic<uint64_t> g_not_followed{0};
 
 bool read_memory(uint64_t address, void* out, size_t size) {
-  iovec here = {out, size}, there = {reinterpret_cast<void*>(address), size};
-  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == ssize_t(size);
+  const iovec here = {out, size}, there = {reinterpret_cast<void*>(address), size};
+  return read_own_memory(here, &there, 1) == ssize_t(size);
 }
 
 bool is_live_tensor(uint64_t impl) {

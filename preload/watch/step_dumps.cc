@@ -13,6 +13,7 @@
 
 #include "support/message.h"
 #include "support/options.h"
+#include "support/own_descriptors.h"
 #include "watch/steps.h"
 
 namespace tensorscope::watch {
@@ -23,7 +24,7 @@ constexpr size_t kMostSteps = 64;
 std::atomic<uint32_t> g_due[kMostSteps];  // 0: none; a step's number is one more than that of the step before its end
 void (*g_write)(const char* detail) = nullptr;
 const char* g_file = nullptr;
-struct stat g_step_file_seen = {};  // collector only: of the file when it was read last
+struct stat g_step_file_seen = {};  // activation and collector: of the file when it was read last
 
 void add(uint32_t step) {
   for (std::atomic<uint32_t>& due : g_due) {
@@ -62,22 +63,33 @@ void start_step_dumps(void (*write)(const char* detail)) {
   if (!add_all(text)) say("TENSORSCOPE_DUMP_AT_STEP: '%s' has no step; use 100,200 or @FILE", text);
 }
 
-void look_at_step_file() {
-  if (!g_file) return;
+namespace {
+
+// The new text of the file; false: there is none.
+bool read_step_file(char* text, size_t size) {
   const int file = open(g_file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (file < 0) return;
+  if (file < 0) return false;
   struct stat facts = {};
-  char text[1024];
   const bool changed = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) &&
                        (facts.st_ino != g_step_file_seen.st_ino || facts.st_size != g_step_file_seen.st_size ||
                         facts.st_mtim.tv_sec != g_step_file_seen.st_mtim.tv_sec ||
                         facts.st_mtim.tv_nsec != g_step_file_seen.st_mtim.tv_nsec);
-  const ssize_t length = changed ? read(file, text, sizeof text - 1) : 0;
+  const ssize_t length = changed ? read(file, text, size - 1) : 0;
   close(file);
-  if (length <= 0) return;
+  if (length <= 0) return false;
   g_step_file_seen = facts;
   text[length] = 0;
-  add_all(text);
+  return true;
+}
+
+}  // namespace
+
+void look_at_step_file() {
+  if (!g_file) return;
+  char text[1024];
+  bool is_new = false;
+  with_own_descriptors([&] { is_new = read_step_file(text, sizeof text); });
+  if (is_new) add_all(text);
 }
 
 void dump_at_step() {

@@ -2,8 +2,7 @@
 // beyond that elements are left out and counted, or the thread waits where the watch file says so.
 //
 // Context: add_value(), add_call(), text_id() and count_loss() on threads of the program under an InsideScope, with the
-// GIL or without: no malloc, a lock for the time of a copy. flush() and finish_file() on the collector or on the thread
-// that ends the program.
+// GIL or without: no malloc, a lock for the time of a copy. flush() and finish_file() on the collector.
 #pragma once
 
 #include <cstdint>

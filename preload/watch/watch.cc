@@ -1,7 +1,6 @@
 #include "watch/watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <time.h>
@@ -17,6 +16,8 @@
 #include "support/enough_memory.h"
 #include "support/message.h"
 #include "support/options.h"
+#include "support/pages.h"
+#include "support/small_file.h"
 #include "support/state.h"
 #include "tensorscope/rules/watch_argument.h"
 #include "tensorscope/rules/watch_file.h"
@@ -51,14 +52,15 @@ constexpr timespec kMillisecond = {0, 1'000'000};
 constexpr int kMostMilliseconds = 2000;  // for Python text of a page
 constexpr size_t kLongestFile = size_t{1} << 20;
 
-bool read_file(const char* path, std::string& out) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  char buffer[4096];
-  ssize_t size;
-  while ((size = read(file, buffer, sizeof buffer)) > 0 && out.size() < kLongestFile) out.append(buffer, size_t(size));
-  close(file);
-  return size >= 0;
+// Returns errno, or 0.
+int read_watch_text(const char* path, std::string& out) {
+  char* const buffer = static_cast<char*>(map_pages(kLongestFile));
+  if (buffer == nullptr) return ENOMEM;
+  size_t length = 0;
+  const int error = read_file(path, buffer, kLongestFile, length);
+  out.assign(buffer, length);
+  unmap_pages(buffer, kLongestFile);
+  return error;
 }
 
 // A watch file where the text ends as one, else paths, each on a line or behind a comma.
@@ -67,10 +69,10 @@ rules::WatchSettings read_settings(std::string_view text) {
   if (text.ends_with(".toml")) {
     std::string file;
     const std::string path(text);
-    if (read_file(path.c_str(), file)) {
+    if (const int error = read_watch_text(path.c_str(), file); error == 0) {
       rules::read_watch_file(file, path, settings);
     } else {
-      settings.errors.push_back({path, strerror(errno)});
+      settings.errors.push_back({path, strerror(error)});
     }
     return settings;
   }
@@ -205,12 +207,18 @@ void ask_by_gil_thread() {
   if (!python::post_with_gil(new RegisterJob)) g_posted.store(false, std::memory_order_release);
 }
 
-void finish() {
-  if (!g_wanted.load(std::memory_order_acquire)) return;
+bool values_are_taken() { return g_wanted.load(std::memory_order_acquire); }
+
+void end_values() {
+  if (!values_are_taken()) return;
   const InsideScope inside;
   end_running_calls();
   finish_callbacks();
   finish_values_switch();
+}
+
+void finish() {
+  if (!values_are_taken()) return;
   finish_file(unmatched_watches());
   const StoreTotals totals = store_totals();
   if (!totals.path.empty() && !options().quiet) {

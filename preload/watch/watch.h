@@ -28,7 +28,11 @@ void ask_main_thread();
 // collector.
 void ask_by_gil_thread();
 
-// Closes the file. Context: the thread that ends the program.
+// At the end of the program, what callbacks and calls that still run give. Context: the thread that ends the program.
+void end_values();
+// Whether there are values, which finish() writes. Context: any.
+bool values_are_taken();
+// Writes the end of the file. Context: collector, after end_values().
 void finish();
 
 void after_fork_in_child();

@@ -9,6 +9,7 @@ namespace tensorscope::rules {
 // Names of threads have at most 15 characters.
 inline constexpr char kCollectorName[] = "tensorscope";
 inline constexpr char kCollectorNameOwnHandler[] = "tensorscope+own";
+inline constexpr char kProgramsSideName[] = "tensorscope-out";
 inline constexpr char kOwnHandlerRuns[] = "the program has a handler of its own for this signal, which runs too";
 
 }  // namespace tensorscope::rules

@@ -14,7 +14,7 @@ constexpr size_t kStackBytes = size_t{1} << 20;
 bool LimitedWork::run(void (*work)(), uint64_t limit_ns) {
   if (!busy_.lock_within(0)) return false;
   work_ = work;
-  if (!start_helper_thread(kStackBytes, run_thread, this)) {
+  if (!start_helper_thread(kStackBytes, run_thread, this, nullptr, Descriptors::of_program)) {
     busy_.unlock();
     return false;
   }

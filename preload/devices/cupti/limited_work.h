@@ -1,5 +1,5 @@
 // A piece of work on a thread of its own, waited for up to a limit: CUPTI takes locks of the driver's, which a thread
-// that hangs may hold.
+// that hangs may hold. The thread has the program's descriptors, since those of the driver are among them.
 //
 // Context: collector, or a hook that may wait. All signals are blocked on the thread, and nothing that it causes is
 // recorded. An abandoned one ends when it can; until then there is no other.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "support/own_descriptors.h"
 #include "tensorscope/dump_format.h"
 #include "tensorscope/rules/source_text.h"
 
@@ -21,6 +22,7 @@ constexpr size_t kSourcePiece = size_t{64} << 10;
 // What is open, for the child of a fork.
 struct OpenSource {
   std::atomic<int> number{-1};
+  bool programs;  // in the program's table
   struct stat status;
 };
 constinit OpenSource g_open_source{};
@@ -148,6 +150,7 @@ void read_source_file(SourceFile& file, SourceLimits& limits) {
   const int opened = open(file.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (opened < 0 || fstat(opened, &status) != 0) return;
   g_open_source.status = status;
+  g_open_source.programs = !has_own_descriptors();
   g_open_source.number.store(opened, std::memory_order_release);
   file.state = judge_source(status, limits);
   if (file.state == SourceState::read) file.state = read_source_lines(opened, status, file, limits);
@@ -155,6 +158,10 @@ void read_source_file(SourceFile& file, SourceLimits& limits) {
   if (file.state != SourceState::read) forget_lines(file);
 }
 
-void source_file_after_fork_in_child() { close_ours(); }
+// A descriptor of the reader's own table is not the child's: there the number is another file.
+void source_file_after_fork_in_child() {
+  if (g_open_source.programs) close_ours();
+  g_open_source.number.store(-1, std::memory_order_relaxed);
+}
 
 }  // namespace tensorscope::dump

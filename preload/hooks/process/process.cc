@@ -13,8 +13,10 @@
 #include "hooks/libc_function.h"
 #include "python/bridge.h"
 #include "recording/recording.h"
+#include "support/call_filter.h"
 #include "support/coverage.h"
 #include "support/loaded_object.h"
+#include "support/message.h"
 #include "support/options.h"
 #include "support/process_info.h"
 #include "support/state.h"
@@ -45,17 +47,30 @@ void write_exit_dump(int status) {
   collector::request_and_wait(collector::Reason::exit, detail, nullptr, 0);
 }
 
-int main_and_dump(int argc, char** argv, char** environment) {
-  const int status = g_main(argc, argv, environment);
-  write_exit_dump(status);
-  watch::finish_find_nan();
+void finish_files() {
   watch::finish();
   recording::finish();
+}
+
+// What the profiler does at the end of the process: files are written by the collector, whose descriptors are its own.
+void finish(int status) {
+  write_exit_dump(status);
+  if (!activated()) return;
+  watch::finish_find_nan();
+  watch::end_values();
+  if (watch::values_are_taken() || recording::has_begun()) collector::run_at_the_end(finish_files);
+}
+
+int main_and_dump(int argc, char** argv, char** environment) {
+  const int status = g_main(argc, argv, environment);
+  finish(status);
   return status;
 }
 
 // Before main: an interpreter that is already loaded learns of the module `libtensorscope`.
 __attribute__((constructor)) void at_load() {
+  remember_standard_error();
+  remember_call_filter();
   print_help_if_asked();
   watch::add_said_values_to_module();
   python::register_builtin_module();
@@ -95,10 +110,7 @@ EXPORTED int __libc_start_main(Main* main, int argc, char** argv, int (*init)(in
 
 EXPORTED void exit(int status) noexcept {
   static LibcFunction<void(int)> next;
-  write_exit_dump(status);
-  tensorscope::watch::finish_find_nan();
-  tensorscope::watch::finish();
-  tensorscope::recording::finish();
+  finish(status);
   next.get("exit")(status);
   __builtin_unreachable();
 }

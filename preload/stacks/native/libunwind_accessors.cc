@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "support/call_filter.h"
+
 namespace tensorscope::stacks {
 
 namespace {
@@ -43,7 +45,7 @@ bool copy_around(LibunwindTarget& target, Word address) {
   target.copy_at = 1;
   const iovec to = {target.copy, sizeof target.copy};
   const iovec from = {reinterpret_cast<void*>(at), sizeof target.copy};
-  if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != ssize_t(sizeof target.copy)) return false;
+  if (read_own_memory(to, &from, 1) != ssize_t(sizeof target.copy)) return false;
   target.copy_at = at;
   return true;
 }

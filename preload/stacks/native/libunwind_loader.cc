@@ -4,8 +4,10 @@
 #include <errno.h>
 
 #include <cstring>
+#include <utility>
 
 #include "stacks/native/libunwind_accessors.h"
+#include "support/loaded_object.h"
 #include "support/loader_walk.h"
 #include "support/own_descriptors.h"
 
@@ -27,6 +29,18 @@ void* open_beside_this_library() {
   memcpy(path, self.dli_fname, folder);
   memcpy(path + folder, kLibunwind, sizeof kLibunwind);
   return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+bool malloc_is_of_libc() {
+  bool is = false;
+  visit_objects(
+      [](const LoadedObject& object, void* is) {
+        if (object.find("malloc") == nullptr) return true;
+        *static_cast<bool*>(is) = object.find("gnu_get_libc_version") != nullptr;
+        return false;
+      },
+      &is);
+  return is;
 }
 
 template <typename Function>
@@ -80,7 +94,16 @@ bool Libunwind::open() {
 #if !defined(__x86_64__)
   return fail("recorded on x86-64 only");
 #endif
-  if (!find_functions()) return false;
+  // The loader allocates. On the thread of one call another malloc than libc's may not (own_descriptors.h): then the
+  // library's file takes a number of the program's for as long as it is being opened.
+  bool found = false;
+  const auto find = [](void* context) {
+    auto& call = *static_cast<std::pair<Libunwind*, bool*>*>(context);
+    *call.second = call.first->find_functions();
+  };
+  std::pair<Libunwind*, bool*> call{this, &found};
+  if (!malloc_is_of_libc() || !run_with_own_descriptors(find, &call)) find(&call);
+  if (!found) return false;
   // The first call reads configuration, opens descriptors and maps pools; here, so that no hook does.
   const bool started = run_with_own_descriptors(
       [](void* self) {

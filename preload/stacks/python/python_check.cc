@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "stacks/python/python_stack.h"
+#include "support/call_filter.h"
 
 namespace tensorscope::stacks {
 
@@ -25,7 +26,7 @@ Read read_carefully(const char* base, size_t offset, T& value) {
   const int saved_errno = errno;
   iovec to{&value, sizeof value};
   iovec from{const_cast<char*>(base + offset), sizeof value};
-  ssize_t size = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+  ssize_t size = read_own_memory(to, &from, 1);
   Read result = size == ssize_t(sizeof value)  ? Read::yes
                 : size >= 0 || errno == EFAULT ? Read::no_memory
                                                : Read::refused;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "support/call_filter.h"
+
 namespace tensorscope::torch {
 
 namespace {
@@ -40,7 +42,7 @@ bool SafeReads::run() {
     }
     if (count == 0) break;
     const iovec local = {bytes_.data() + pieces_[first].at, wanted};
-    const ssize_t result = process_vm_readv(getpid(), &local, 1, remote, count, 0);
+    const ssize_t result = read_own_memory(local, remote, count);
     if (result < 0 && errno != EFAULT) return false;
     // The reading ends in the first piece of which something is not there.
     const size_t end = pieces_[first].at + (result > 0 ? size_t(result) : 0);

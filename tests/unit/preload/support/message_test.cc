@@ -85,6 +85,17 @@ TEST_F(MessageTest, DoesNotGoIntoAFileThatTookTheDescriptor) {
   EXPECT_EQ(contents(path("data")), "");
 }
 
+TEST_F(MessageTest, DoesNotGoIntoAFileThatTookADescriptorThatWasClosedAtTheStart) {
+  in_child([](const std::string& folder) {
+    close(STDERR_FILENO);
+    remember_standard_error();
+    if (open((folder + "/data").c_str(), O_WRONLY | O_CREAT, 0600) != STDERR_FILENO) _exit(1);
+    parse_options();  // the profiler starts
+    say("hello");
+  });
+  EXPECT_EQ(contents(path("data")), "");
+}
+
 TEST_F(MessageTest, IsNothingWhereTheDescriptorIsClosed) {
   EXPECT_EQ(in_child([](const std::string&) {
               close(STDERR_FILENO);

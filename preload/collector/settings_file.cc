@@ -1,0 +1,41 @@
+#include "collector/settings_file.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+#include "collector/collector.h"
+#include "support/own_descriptors.h"
+#include "support/pages.h"
+#include "tensorscope/rules/request_name.h"
+
+namespace tensorscope::collector {
+
+namespace {
+
+constinit const char* g_settings = nullptr;  // a copy, for good
+constinit size_t g_settings_size = 0;
+
+}  // namespace
+
+void show_settings(const char* settings) {
+  if (settings == nullptr || *settings == 0) return;
+  size_t size = 0;
+  while (settings[size] != 0) size += strlen(settings + size) + 1;
+  void* const copy = map_pages(size);
+  if (copy == nullptr) return;
+  memcpy(copy, settings, size);
+  g_settings_size = size;
+  g_settings = static_cast<const char*>(copy);
+  run_and_wait(open_settings_file);
+}
+
+void open_settings_file() {
+  if (g_settings == nullptr) return;
+  const int file = out_of_the_way(memfd_create(rules::kSettingsName, MFD_CLOEXEC));
+  if (file >= 0) [[maybe_unused]] const ssize_t written = write(file, g_settings, g_settings_size);
+}
+
+}  // namespace tensorscope::collector

@@ -1,0 +1,34 @@
+// The program's side: a thread of the profiler's that stays in the descriptor table that the program's threads share.
+// It does what the collector cannot do, whose table is its own (own_descriptors.h): it writes to standard error, and it
+// makes the threads that call CUDA and Python, whose files are the program's. A thread can leave a table, but not come
+// back to it, and only a thread with the program's table can make another one that shares it: hence one that waits.
+// Nothing else is done here: it opens nothing, and no work waits for a device, a lock of the program or the GIL.
+//
+// Context: run_on_programs_side(): threads of the profiler's own. serve_programs_side(): the thread itself.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace tensorscope {
+
+// From now on the calling thread may be asked, and will do it in serve_programs_side(): before it makes a thread that
+// asks.
+void open_programs_side();
+// Does what is asked for until `ended` is not 0. Who changes that wakes the thread (wake_programs_side).
+void serve_programs_side(const std::atomic<uint32_t>& ended);
+void wake_programs_side();
+
+// Has the thread call the function, and waits. On a thread that has the program's table the function is called here.
+// False: there is no such thread, and `function` was not called.
+bool run_on_programs_side(void (*function)(void* argument), void* argument);
+template <typename Function>
+bool run_on_programs_side(Function&& function) {
+  return run_on_programs_side([](void* context) { (*static_cast<decltype(&function)>(context))(); },
+                              const_cast<void*>(static_cast<const void*>(&function)));
+}
+
+// There is no such thread, or not any more. Context: fork child, or the thread itself.
+void reset_programs_side();
+
+}  // namespace tensorscope
