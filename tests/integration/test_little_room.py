@@ -97,7 +97,7 @@ print("done")
 """)
     tool = harness.CLI
     done = in_own_folder(f"LD_PRELOAD={harness.LIBRARY} TENSORSCOPE_RECORD=1 TENSORSCOPE_EXIT=never {sys.executable} {program} && "
-                         f"{tool} timeline {folder}/*.recording && {tool} info {folder}/*.recording@end", folder, "3m", quiet=1)
+                         f"{tool} timeline {folder}/*.recording && {tool} info $(echo {folder}/*.recording)@end", folder, "3m", quiet=1)
     assert done.returncode == 0 and "done" in done.stdout, done.stderr
     assert f"no dump in {folder}: cannot write: No space left on device" in done.stderr
     assert "the recording ends here: could not write" in done.stderr
