@@ -18,7 +18,7 @@ namespace {
 
 struct RecordOptions {
   pid_t pid = 0;
-  bool values = false;
+  bool values = false, all = false;
   std::optional<uint64_t> timeout_ns = 10'000'000'000;
 };
 
@@ -45,14 +45,15 @@ int request(const RecordOptions& options, const char* what, Invocation& invocati
 }
 
 int stop(const RecordOptions& options, Invocation& invocation) {
+  if (options.all) return request(options, rules::kRequestStopAll, invocation);
   return request(options, options.values ? rules::kRequestStopValues : rules::kRequestStop, invocation);
 }
 int start(const RecordOptions& options, Invocation& invocation) {
   return request(options, options.values ? rules::kRequestStartValues : rules::kRequestStart, invocation);
 }
 
-void add(CLI::App& app, Invocation& invocation, const char* name, const char* about,
-         int (*run)(const RecordOptions&, Invocation&)) {
+Verb<RecordOptions> add(CLI::App& app, Invocation& invocation, const char* name, const char* about,
+                        int (*run)(const RecordOptions&, Invocation&)) {
   auto [verb, options] = add_verb(app, invocation, name, about, run);
   verb->add_option("PID", options->pid, "process id of a program started under tensorscope")
       ->required()
@@ -65,9 +66,11 @@ void add(CLI::App& app, Invocation& invocation, const char* name, const char* ab
       "  tensorscope stop 4242\n"
       "  tensorscope start 4242\n"
       "  tensorscope stop 4242 --values\n"
+      "  tensorscope stop 4242 --all\n"
       "\n"
       "While stopped, tensors and memory are still tracked; dumps stay complete, but new allocations have no stack.\n"
       "From inside the program: libtensorscope.stop(), libtensorscope.start(); stop_values(), start_values().");
+  return {verb, options};
 }
 
 struct SwitchOptions {
@@ -103,7 +106,11 @@ void add_switch(CLI::App& app, Invocation& invocation) {
 }  // namespace
 
 void add_record(CLI::App& app, Invocation& invocation) {
-  add(app, invocation, "stop", "stop recording stacks (--values: values and calls) in a running process", stop);
+  auto [verb, options] =
+      add(app, invocation, "stop",
+          "stop recording stacks (--values: values and calls; --all: everything) in a running process", stop);
+  verb->add_flag("--all", options->all, "stacks, values, calls, the recording and all dumps, until tensorscope start")
+      ->excludes("--values");
   add_switch(app, invocation);
   add(app, invocation, "start", "resume recording stacks (--values: values and calls) in a running process", start);
 }

@@ -126,6 +126,7 @@ std::string timeline_json(const analyzer::MemoryTimeline& timeline, analyzer::Pl
                     {"is_last_part", timeline.is_last_part},
                     {"lost_events", timeline.lost},
                     {"ended", timeline.ended},
+                    {"cut_short", timeline.cut_short},
                     {"device", timeline.device.text()},
                     {"curves", std::move(curves)},
                     {"steps_seen", timeline.steps_seen},

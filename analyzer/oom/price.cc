@@ -31,6 +31,7 @@ Price price_of(const Remedy& remedy) {
       return {Time::little, Results::same, Change::one_line};
     case RemedyKind::expandable_segments:
     case RemedyKind::other_process:
+    case RemedyKind::shared_limit:
       return {Time::same, Results::same, Change::outside};
     case RemedyKind::drop_holder:
     case RemedyKind::other_stream:

@@ -36,6 +36,7 @@ class Finder {
       other_processes();
     }
     if (about_.device.is_cpu()) {
+      shared_limit();
       child_processes();
       malloc_trim();
     }
@@ -46,10 +47,11 @@ class Finder {
     for (const Remedy& remedy : found_) most = std::max(most, remedy.bytes);
     const auto later = [&](const Remedy& one) {
       const bool little = one.fits == Fits::unknown && one.bytes < most / kLittle;
-      return one.kind != RemedyKind::process_limit && (one.fits == Fits::no || little);
+      return one.kind != RemedyKind::process_limit && !one.holds_most && (one.fits == Fits::no || little);
     };
     std::stable_sort(found_.begin(), found_.end(), [&](const Remedy& a, const Remedy& b) {
-      return std::tuple(later(a), rank(a.kind), b.bytes, a.kind) < std::tuple(later(b), rank(b.kind), a.bytes, b.kind);
+      const auto order = [&](const Remedy& one) { return std::tuple(!one.holds_most, later(one), rank(one.kind)); };
+      return std::tuple(order(a), b.bytes, a.kind) < std::tuple(order(b), a.bytes, b.kind);
     });
     return std::move(found_);
   }
@@ -142,6 +144,41 @@ class Finder {
     }
   }
 
+  // Under a limit that the failure names and that other processes share: what is used, and by how much of it this one.
+  struct Shared {
+    uint64_t used = 0, own = 0;  // used 0: there is none
+  };
+  Shared shared() const {
+    if (!dump_.failure || dump_.failure->limit_bytes == 0) return {};
+    const auto limit = format::MemoryLimit(dump_.failure->limit);
+    if (limit != format::MemoryLimit::cgroup && limit != format::MemoryLimit::machine) return {};
+    const Totals& totals = dump_.totals;
+    const uint64_t anonymous = totals.anonymous_bytes + totals.shared_bytes;
+    if (anonymous == 0 && totals.resident_bytes == 0) return {};
+    // What is asked for counts as used already.
+    const uint64_t own = (anonymous != 0 ? anonymous : totals.resident_bytes) + about_.request;
+    return {dump_.failure->limit_bytes - std::min(dump_.failure->limit_bytes, dump_.failure->left_bytes), own};
+  }
+  uint64_t children() const {
+    const Totals& totals = dump_.totals;
+    return totals.children_private_bytes != 0 ? totals.children_private_bytes : totals.children_resident_bytes;
+  }
+
+  // Where others have most, nothing that this process gives back is the answer.
+  void shared_limit() {
+    const auto [used, own] = shared();
+    const uint64_t others = used - std::min(used, own + children());
+    if (others == 0 || others <= used / 2) return;
+    Remedy remedy;
+    remedy.kind = RemedyKind::shared_limit;
+    remedy.holds_most = true;
+    const bool group = format::MemoryLimit(dump_.failure->limit) == format::MemoryLimit::cgroup;
+    remedy.names = {group ? "control group" : "machine"};
+    remedy.set_bound(others, 0);
+    remedy.fits = room_.fits_at_most(others);
+    add(std::move(remedy));
+  }
+
   void child_processes() {
     const uint64_t bytes = dump_.totals.children_resident_bytes;
     const auto limit = dump_.failure ? format::MemoryLimit(dump_.failure->limit) : format::MemoryLimit::none;
@@ -150,6 +187,7 @@ class Finder {
     Remedy remedy;
     remedy.kind = RemedyKind::child_processes;
     remedy.count = dump_.totals.children;
+    remedy.holds_most = children() > shared().used / 2 && shared().used != 0;
     remedy.set_bound(bytes, 0);
     remedy.fits = room_.fits_at_most(bytes);
     add(std::move(remedy));

@@ -50,6 +50,8 @@ const char* name(RemedyKind kind) {
       return "other-process";
     case RemedyKind::child_processes:
       return "child-processes";
+    case RemedyKind::shared_limit:
+      return "shared-limit";
     case RemedyKind::process_limit:
       return "process-limit";
   }
@@ -58,6 +60,7 @@ const char* name(RemedyKind kind) {
 
 int rank(RemedyKind kind) {
   switch (kind) {
+    case RemedyKind::shared_limit:
     case RemedyKind::process_limit:
       return 0;
     case RemedyKind::checkpoint:

@@ -35,6 +35,7 @@ enum class RemedyKind : uint8_t {
   malloc_trim,      // free memory that malloc keeps
   other_process,
   child_processes,
+  shared_limit,  // other processes have most of what the limit of them all allows
   process_limit  // the device or machine has room; something else holds this process back
 };
 const char* name(RemedyKind kind);  // "empty-cache"
@@ -73,6 +74,7 @@ struct Remedy {
   uint64_t inputs = 0;                  // checkpoint: that it keeps beside what is kept now
   bool batch_norm = false;              // checkpoint: is in the modules
   uint64_t scaling = 0, may_scale = 0;  // smaller_batch: bytes that grow with the batch, and that may
+  bool holds_most = false;              // shared_limit, child_processes: more than half of what is used under the limit
   bool tried = false;                   // empty_cache: torch did so before it gave up
   bool in_step = false;                 // less_state: an optimizer's step made the request
   bool backward_elsewhere = false;      // no_grad: backward was seen, but not from this function

@@ -475,6 +475,10 @@ Dump dump_at(const RecordingFile& file, const std::string& path, const Moment& m
   process.trigger = int(format::Trigger::unknown);
   process.trigger_detail = "a moment of a recording";
   process.snapshot_serial = visitor.state().serial;
+  if (!ends.cut_short.empty()) {
+    const std::string detail = "cut short: could not " + ends.cut_short;
+    dump.coverage.push_back({"recording over time", int(format::Seen::partly), detail, 0});
+  }
   dump.problems.insert(dump.problems.begin(), ends.problems.begin(), ends.problems.end());
   return dump;
 }

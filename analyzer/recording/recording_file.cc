@@ -138,6 +138,8 @@ class Teller {
     if (!end) return;
     ends_.ended = true;
     ends_.end_ns = std::max(ends_.end_ns, end->end_ns());
+    const std::string_view reason = end->reason() ? end->reason()->string_view() : std::string_view();
+    if (reason.starts_with(format::kCutShort)) ends_.cut_short = reason.substr(sizeof(format::kCutShort) - 1);
   }
 
   const std::string& name_;

@@ -35,7 +35,8 @@ class RecordingVisitor {
 };
 
 struct RecordingEnds {
-  bool ended = false;  // as it should be; else the program still runs or was killed
+  bool ended = false;     // it has an end; else the program still runs or was killed
+  std::string cut_short;  // why the end came before the program's: "write: No space left on device"; "": it did not
   uint64_t end_ns = 0;
   uint64_t events = 0;
   uint64_t late = 0;     // events that came after later ones had been told

@@ -53,7 +53,8 @@ const char* limit_words(uint8_t limit) {
 
 // The first to try: what limits this process, else what surely helps, else what may, else what gives the most.
 const Remedy* best(const std::vector<Remedy>& remedies) {
-  if (!remedies.empty() && remedies.front().kind == RemedyKind::process_limit) return &remedies.front();
+  const Remedy* const first = remedies.empty() ? nullptr : &remedies.front();
+  if (first != nullptr && (first->kind == RemedyKind::process_limit || first->holds_most)) return first;
   for (Fits wanted : {Fits::yes, Fits::may}) {
     for (const Remedy& remedy : remedies) {
       if (remedy.fits == wanted) return &remedy;

@@ -97,6 +97,8 @@ std::string subject_words(const Remedy& remedy) {
       return fmt::format("process {}", remedy.pid);
     case RemedyKind::child_processes:
       return fmt::format("{} child process{}", remedy.count, remedy.count == 1 ? "" : "es");
+    case RemedyKind::shared_limit:
+      return "other processes of the " + names_words(remedy);
     case RemedyKind::process_limit:
       return "the device has free memory that this process may not use";
   }
@@ -131,6 +133,8 @@ std::string title_words(const Remedy& remedy) {
       return "end or move " + subject;
     case RemedyKind::child_processes:
       return "fewer workers: " + subject;
+    case RemedyKind::shared_limit:
+      return "end or move " + subject;
     case RemedyKind::process_limit:
       return "raise the limit: " + subject;
     default:
@@ -210,6 +214,8 @@ std::string takes_words(const Remedy& remedy) {
       return "it uses this device, too: end it, or move it or this program to another device";
     case RemedyKind::child_processes:
       return "use fewer DataLoader workers (num_workers), or let them prefetch less (prefetch_factor)";
+    case RemedyKind::shared_limit:
+      return "they have more than half of what is in use: end them, let them use less, or raise the limit";
     case RemedyKind::process_limit:
       return "raise torch.cuda.set_per_process_memory_fraction, or per_process_memory_fraction in the allocator's "
              "settings; if neither is set, memory was freed after the request failed";
@@ -254,6 +260,8 @@ std::string estimate_words(const Remedy& remedy) {
              "to float32, it may be less than that, or take more memory";
     case RemedyKind::child_processes:
       return "resident memory; shared pages count once per process";
+    case RemedyKind::shared_limit:
+      return "what is in use without this process and its children";
     case RemedyKind::malloc_trim:
       return "all free memory of malloc; only whole pages return to the system";
     default:

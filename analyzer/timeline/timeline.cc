@@ -44,6 +44,7 @@ MemoryTimeline read_timeline(const RecordingFile& file, size_t parts, const AskT
   out.events = ends.events;
   out.late = ends.late;
   out.ended = ends.ended;
+  out.cut_short = ends.cut_short;
   out.problems = std::move(ends.problems);
   const TimelineQuestions questions = ask ? ask(out) : TimelineQuestions{};
   TimelineDetails details(out, std::max<size_t>(1, parts), questions, overview.lives());

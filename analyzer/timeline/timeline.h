@@ -93,6 +93,7 @@ struct MemoryTimeline {
   uint64_t events = 0, lost = 0, late = 0;
   uint32_t segments = 0;
   bool ended = false;
+  std::string cut_short;      // why it could not be written any further; "": it could
   bool is_last_part = false;  // what was recorded before begin_ns has been discarded
   std::vector<std::string> problems;
   Device device;  // what steps, sites and spikes are of: the device with the highest peak, the CPU where no other is

@@ -11,6 +11,9 @@ inline constexpr uint32_t kRecordingMajor = 1;  // a reader refuses a larger one
 inline constexpr uint32_t kRecordingMinor = 0;  // a larger one only adds chunk types and table fields
 
 // PROC, STRS, MODS, CODE, NATV, PYTH, SITE, THRD, TENS, ALLO, TOTL and COVR are those of a dump.
+// How the reason of an end begins where the recording could not be written any further (a full disk).
+inline constexpr char kCutShort[] = "cut short: could not ";
+
 inline constexpr uint32_t kSegment = chunk_type("SEGM");
 inline constexpr uint32_t kEvents = chunk_type("EVTS");
 inline constexpr uint32_t kRecordingEnd = chunk_type("REND");

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <utility>
 
+#include "collector/all_switch.h"
 #include "collector/fork_restart.h"
 #include "collector/request_file.h"
 #include "collector/settings_file.h"
@@ -28,6 +29,7 @@
 #include "support/enough_memory.h"
 #include "support/futex.h"
 #include "support/helper_thread.h"
+#include "support/message.h"
 #include "support/mutex.h"
 #include "support/option_values.h"
 #include "support/options.h"
@@ -97,7 +99,13 @@ bool write_real_dump(const DumpRequest& request, char* path, size_t path_size) {
 }
 DumpFunction g_write = write_real_dump;
 
+// Who asks for a dump while all is stopped is told so; what is written by itself is not missed.
 bool write_with_recording(const DumpRequest& request, char* path, size_t path_size) {
+  if (dumps_are_off()) {
+    const bool asked = request.reason == Reason::signal || request.reason == Reason::call;
+    if (asked && !request.passing) say("no dump: stopped by tensorscope stop --all");
+    return false;
+  }
   recording::flush_now();
   return g_write(request, path, path_size);
 }
@@ -220,8 +228,11 @@ bool look_for_request() {
     case Request::stop:
       stacks::stop_capturing();
       return false;
+    case Request::stop_all:
+      stop_all();
+      return false;
     case Request::start:
-      stacks::start_capturing();
+      start_all();
       return false;
     case Request::stop_values:
       watch::stop_values();

@@ -22,10 +22,13 @@ unsigned look_within_ms(uint64_t left, uint64_t share) {
 
 }  // namespace
 
-MemoryWatch::Verdict MemoryWatch::look(const SystemMemory& memory, uint64_t live, const ShareOrSize& share) {
+MemoryWatch::Verdict MemoryWatch::look(const SystemMemory& memory, uint64_t live, uint64_t pending,
+                                       const ShareOrSize& share) {
   static_assert(sizeof(kWatched) / sizeof(*kWatched) == kLimits);
   Verdict verdict;
-  const uint64_t untouched = live - std::min(live, memory.touched);
+  // What the process has touched is not only torch's, so the difference alone would hide a request as large as the
+  // rest.
+  const uint64_t untouched = std::max(live - std::min(live, memory.touched), pending);
   for (size_t i = 0; i < kLimits; ++i) {
     const Watched& watched = kWatched[i];
     const LimitState& state = *memory.find(watched.limit);

@@ -28,8 +28,9 @@ class MemoryWatch {
   static constexpr uint64_t kLeastStep = uint64_t{1} << 20;
   static constexpr unsigned kNearMs = 50, kCloserMs = 200, kFarMs = 1000;
 
-  // `live`: bytes that this process has allocated and that become anonymous memory once touched.
-  Verdict look(const SystemMemory& memory, uint64_t live, const ShareOrSize& share);
+  // `live`: bytes that this process has allocated and that become anonymous memory once touched; `pending`: of these,
+  // the ones of a request that is being answered, which nobody can have touched.
+  Verdict look(const SystemMemory& memory, uint64_t live, uint64_t pending, const ShareOrSize& share);
 
  private:
   static constexpr size_t kLimits = 4;

@@ -40,6 +40,7 @@ Request request_of(const char* text) {
   if (strcmp(text, rules::kRequestTop) == 0) return Request::top;
   if (strcmp(text, rules::kRequestTopCheap) == 0) return Request::top_cheap;
   if (strcmp(text, rules::kRequestStop) == 0) return Request::stop;
+  if (strcmp(text, rules::kRequestStopAll) == 0) return Request::stop_all;
   if (strcmp(text, rules::kRequestStart) == 0) return Request::start;
   if (strcmp(text, rules::kRequestStopValues) == 0) return Request::stop_values;
   if (strcmp(text, rules::kRequestRecord) == 0) return Request::record;

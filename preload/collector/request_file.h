@@ -14,7 +14,19 @@ namespace tensorscope::collector {
 
 inline constexpr unsigned kLookForRequestMs = 1000;
 
-enum class Request : uint8_t { none, dump, top, top_cheap, stop, start, stop_values, start_values, record, no_record };
+enum class Request : uint8_t {
+  none,
+  dump,
+  top,
+  top_cheap,
+  stop,
+  stop_all,
+  start,
+  stop_values,
+  start_values,
+  record,
+  no_record
+};
 
 // Takes the request that is there: its file is removed, which tells the asker that it was seen.
 Request take_request_file();

@@ -135,11 +135,12 @@ bool dump_is_due(SystemLimit limit, uint64_t now_ns) {
   return g_dumps.count(SiteId(limit), now_ns, {options().oom_dumps, interval_ns}, counts);
 }
 
-// By the thread that looks. True: `low` says which limit is near.
-bool look_at_limits(dump::Failure& low) {
+// By the thread that looks. `pending`: bytes that were allocated for a request that is still being answered. True:
+// `low` says which limit is near.
+bool look_at_limits(uint64_t pending, dump::Failure& low) {
   const SystemMemory memory = g_reader.read();
   const uint64_t heap = live_heap();
-  const MemoryWatch::Verdict verdict = g_memory.look(memory, heap, options().low_memory);
+  const MemoryWatch::Verdict verdict = g_memory.look(memory, heap, pending, options().low_memory);
   const uint64_t live = live_bytes(DeviceTable::kCpu);
   g_limits_above = live + std::min(verdict.look_after, UINT64_MAX - live);
   const uint64_t now = monotonic_ns();
@@ -164,7 +165,7 @@ void grown(const live::Growth& growth) {
   {
     const Look look;
     if (!look) return;
-    if (growth.may_wait && live_bytes(DeviceTable::kCpu) > g_limits_above) near = look_at_limits(low);
+    if (growth.may_wait && live_bytes(DeviceTable::kCpu) > g_limits_above) near = look_at_limits(growth.nbytes, low);
     if (options().growth.is_set()) peak = g_growth.look(AllDevices().live, options().growth);
     set_marks();
   }
@@ -208,7 +209,7 @@ bool limit_is_near(dump::Failure& low) {
   if (!look) return false;
   // As seldom as the last look wants it, unless so much has gone elsewhere that half of the rest could be taken unseen.
   const uint64_t before = g_limits_above;
-  const bool near = look_at_limits(low);
+  const bool near = look_at_limits(0, low);
   const uint64_t live = live_bytes(DeviceTable::kCpu);
   const uint64_t step = g_limits_above - std::min(g_limits_above, live);
   if (before > live && before - live < 4 * step) g_limits_above = before;

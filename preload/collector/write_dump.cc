@@ -7,8 +7,10 @@
 #include <memory>
 #include <utility>
 
+#include "collector/dump_budget.h"
 #include "dump/cupti_chunks.h"
 #include "dump/device_chunks.h"
+#include "dump/disk_limit.h"
 #include "dump/dump_name.h"
 #include "dump/failure_chunk.h"
 #include "dump/fork_gate.h"
@@ -61,6 +63,7 @@ struct Summary {
   uint64_t live_bytes = 0;
 };
 
+constexpr char kTooLittleLeft[] = "too little memory is left";
 constexpr char kNoMemory[] = "no dump: not enough memory to write one";
 
 // What phase 1 works on, kept apart from the work: it outlives work that is abandoned when memory runs out.
@@ -72,6 +75,8 @@ struct Tables {
   python::TensorSizes sizes;                // the same, as far as there was memory
   dump::TensorFactRows facts;               // for the short report, where one is wanted
   bool facts_known = false;
+  DumpPlan plan;
+  LeftOut left_out;
   cupti::Activity cupti;
   devices::DriverAnswers driver;  // about CUDA devices, wanted at the end
 };
@@ -101,10 +106,11 @@ bool write_tables(const dump::DumpFacts& facts, Tables& tables, dump::DumpFile& 
 
   dump::StringTable strings;
   std::vector<uint64_t> grad_fns;
+  const dump::KeptOfTensors kept = {grad_fns, tables.plan.sizes ? &tables.sizes : nullptr, &tables.facts};
   const bool ok = dump::write_process(full, view, file) &&
                   (full.failure == nullptr || dump::write_failure_chunk(*full.failure, file)) &&
                   dump::write_shared_objects(tables.objects, file) &&
-                  dump::write_tensors(view, reader, strings, file, {grad_fns, tables.sizes, &tables.facts}) &&
+                  dump::write_tensors(view, reader, strings, file, kept) &&
                   dump::write_allocations(view, file) && dump::write_runtime_blocks(view, file) &&
                   dump::write_nodes(view, reader, strings, file) && dump::write_stacks(view, file) &&
                   dump::write_codes(strings, file) && dump::write_threads(view, strings, file) &&
@@ -112,6 +118,22 @@ bool write_tables(const dump::DumpFacts& facts, Tables& tables, dump::DumpFile& 
                   dump::write_cupti(tables.cupti, file) && dump::write_strings(strings, file);
   tables.grad_fns = std::move(grad_fns);
   return ok;
+}
+
+// False: not even the rows would fit, and a line has said so.
+bool plan(const DumpRequest& request, Tables& tables, dump::DumpFile& file) {
+  const live::TableSizes sizes = live::table_sizes();
+  const MemoryRoom room = MemoryRoom::now();
+  tables.plan = plan_dump({sizes.copy_bytes, sizes.tensors, sizes.allocations, sizes.nodes,
+                           options().names && request.names, short_report_wanted(request), file.is_in_memory()},
+                          room);
+  const bool names = options().names && request.names;
+  if (tables.plan.rows && names && !tables.plan.sizes) tables.left_out.add("the order of names by size", room);
+  if (room.is_tight()) file.write_through();
+  if (tables.plan.rows || request.passing) return tables.plan.rows;
+  say("no dump: it needs about %s for %s, and only %s is left %s", ByteText(tables.plan.rows_need).c_str(),
+      CountText(sizes.tensors, "tensor").c_str(), ByteText(room.left).c_str(), place_of(room.limit));
+  return false;
 }
 
 bool phase1(const DumpRequest& request, const dump::DumpFacts& facts, Tables& tables, dump::DumpFile& file,
@@ -131,13 +153,14 @@ bool phase1(const DumpRequest& request, const dump::DumpFacts& facts, Tables& ta
     cupti::look(found);
     tables.cupti = std::move(found);
   });
+  if (!plan(request, tables, file)) return false;
   if (!tables.view.take()) {
     say("no dump: the tables could not be copied (no memory, or a table is busy)");
     return false;
   }
   int8_t devices[devices::DriverAnswers::kMostDevices];
   tables.driver.ask(devices, dump::used_cuda_devices(tables.view, devices));
-  if (short_report_wanted(request)) tables.facts_known = tables.facts.reserve(tables.view.tensors.size);
+  if (tables.plan.facts) tables.facts_known = tables.facts.reserve(tables.view.tensors.size);
   bool ok = false;
   if (!tables.objects.refresh() || !run_if_memory_lasts([&] { ok = write_tables(facts, tables, file, summary); })) {
     say(kNoMemory);
@@ -184,13 +207,16 @@ bool add_graph(const Tables& tables, dump::DumpFile& file, torch::Graph& graph) 
 }
 
 // False: the file could not be written. `graph` outlives work that is abandoned when memory runs out.
-bool graph_phase(const Tables& tables, dump::DumpFile& file, torch::Graph& graph) {
+bool graph_phase(Tables& tables, dump::DumpFile& file, torch::Graph& graph) {
   Reserve reserve;
   bool ok = false;
-  if (!run_if_memory_lasts([&] { ok = add_graph(tables, file, graph); })) {
+  const MemoryRoom room = MemoryRoom::now();
+  const bool fits = tables.plan.graph && room.has(graph_needs(tables.view.nodes.size, tables.view.tensors.size));
+  if (!fits) tables.left_out.add("the autograd graph", room);
+  if (!fits || !run_if_memory_lasts([&] { ok = add_graph(tables, file, graph); })) {
     reserve.release();
     graph = torch::Graph{};
-    graph.detail = "not enough memory";
+    graph.detail = fits ? "not enough memory" : kTooLittleLeft;
     if (!run_if_memory_lasts([&] { ok = dump::write_graph(graph, file); })) {
       say(kNoMemory);
       return false;
@@ -227,14 +253,17 @@ bool phase2(const DumpRequest& request, const python::SnapshotFacts& facts, Tabl
   Reserve reserve;
   bool ok = false;
   const bool named = run_if_memory_lasts([&] {
-    if (options().names && request.names) {
-      found = python::look_at_program(python::LookCosts::allowed(), facts);
+    const python::LookCosts costs = python::LookCosts::allowed();
+    if (options().names && request.names && costs.memory < kLeastForNames) {
+      tables.left_out.add("names", MemoryRoom::now());
+      found.set_detail(kTooLittleLeft);
+    } else if (options().names && request.names) {
+      found = python::look_at_program(costs, facts);
       note_freed(tables.view, found.references);
       if (!facts.devices)
         found.allocator.detail = "torch was not asked: the failing thread may hold the allocator's lock";
     } else {
-      found.names.detail = found.references.detail = found.allocator.detail = found.heap.detail =
-          options().names ? "not asked for" : "switched off by TENSORSCOPE_NAMES";
+      found.set_detail(options().names ? "not asked for" : "switched off by TENSORSCOPE_NAMES");
     }
     ok = dump::write_names(found.names, file) && dump::write_references(found.references, file);
   });
@@ -242,14 +271,14 @@ bool phase2(const DumpRequest& request, const python::SnapshotFacts& facts, Tabl
   const bool ended = run_if_memory_lasts([&] {
     if (!named) {
       found = python::ProgramFacts{};
-      found.names.detail = found.references.detail = found.allocator.detail = found.heap.detail = "not enough memory";
+      found.set_detail("not enough memory");
       ok = dump::write_names(found.names, file) && dump::write_references(found.references, file);
     }
     if (request.names) record_module_paths(found.names);
     ok = ok && dump::write_device_memory(tables.view, found.allocator, tables.driver, file);
     ok = ok && dump::write_process_groups(found.groups, file);
     ok = ok && dump::write_process_memory(found.heap, mappings, file);
-    ok = ok && sources.write(file) && dump::write_coverage(file) && dump::write_end(file);
+    ok = ok && sources.write(file) && dump::write_coverage(file, tables.left_out.text()) && dump::write_end(file);
   });
   if (!ended) say(kNoMemory);
   return ended && ok;
@@ -312,6 +341,15 @@ void count(Reason reason) {
   }
 }
 
+// False: the dump is larger than all dumps may be, and a line has said so.
+bool fits_on_disk(const char* directory, const dump::DumpFile& file) {
+  const uint64_t limit = options().disk_limit;
+  if (limit == 0 || dump::make_room_on_disk(directory, limit, file.bytes())) return true;
+  say("no dump: it takes %s, and TENSORSCOPE_DISK_LIMIT is %s", ByteText(file.bytes()).c_str(),
+      ByteText(limit).c_str());
+  return false;
+}
+
 bool name_file(dump::DumpFile& file, const dump::DumpName& base, char (&name)[NAME_MAX + 1]) {
   constexpr unsigned kAttempts = 10000;
   for (unsigned attempt = 1; attempt <= kAttempts; ++attempt) {
@@ -322,18 +360,19 @@ bool name_file(dump::DumpFile& file, const dump::DumpName& base, char (&name)[NA
   return false;
 }
 
-// "312 tensors, 1.42 GiB live, +128.0 MiB since the last) in 41 ms": what follows the name and an opening bracket.
+// "(312 tensors, 1.42 GiB live, +128.0 MiB since the last) in 41 ms": what follows the name.
 struct SummaryText {
-  char text[192];
-  SummaryText(const Summary& summary, uint64_t requested_ns) {
+  char text[448];
+  SummaryText(const Summary& summary, uint64_t requested_ns, const LeftOut& left_out) {
     char change[80] = "";
     if (g_last_live >= 0) {
       const int64_t difference = int64_t(summary.live_bytes) - g_last_live;
       snprintf(change, sizeof(change), ", %s%s since the last", difference < 0 ? "-" : "+",
                ByteText(uint64_t(difference < 0 ? -difference : difference)).c_str());
     }
-    snprintf(text, sizeof(text), "(%s, %s live%s) in %s", CountText(summary.tensors, "tensor").c_str(),
-             ByteText(summary.live_bytes).c_str(), change, DurationText(monotonic_ns() - requested_ns).c_str());
+    snprintf(text, sizeof(text), "(%s, %s live%s) in %s%s%s", CountText(summary.tensors, "tensor").c_str(),
+             ByteText(summary.live_bytes).c_str(), change, DurationText(monotonic_ns() - requested_ns).c_str(),
+             left_out.text()[0] != 0 ? ", " : "", left_out.text());
   }
 };
 
@@ -344,8 +383,9 @@ void print_short_report(const DumpRequest& request, Tables& tables, const torch:
   const oom::DumpTables rows = {tables.view, tables.facts.rows(), graph, found.references};
   torch::ObjectClasses* const classes = tables.reader != nullptr ? &tables.reader->classes() : nullptr;
   tables.driver.wait();
-  oom::print_report({*request.failure, rows, classes, found.allocator, tables.driver, tables.facts_known, path, summary,
-                     dump_failed, g_named, monotonic_ns() - g_named_ns});
+  const bool fits = MemoryRoom::now().has(report_needs(rows.tensors.size()));
+  oom::print_report({*request.failure, rows, classes, found.allocator, tables.driver, tables.facts_known && fits, path,
+                     summary, dump_failed, g_named, monotonic_ns() - g_named_ns});
 }
 
 // `directory` outlives the file.
@@ -379,7 +419,8 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
   bool written = file.open(directory, name) && phase1(request, facts, tables, file, summary);
   if (written) sources.start(tables.view, request.failure != nullptr ? request.failure->site : 0, tables.cupti);
   if (written) read_mappings(mappings);
-  written = written && graph_phase(tables, file, graph) && look() && name_file(file, base, name);
+  written = written && graph_phase(tables, file, graph) && look() &&
+            (request.passing || fits_on_disk(directory, file)) && name_file(file, base, name);
   if (!written) {
     if (file.error() != 0) say("no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
     const char* why = file.error() != 0 ? "the dump could not be written (see above)" : "";
@@ -389,7 +430,7 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
   copy_text(std::string(directory) + "/" + name, path);
   if (request.passing) return true;
   count(request.reason);
-  const SummaryText text(summary, request.requested_ns);
+  const SummaryText text(summary, request.requested_ns, tables.left_out);
   if (short_report_wanted(request)) {
     print_short_report(request, tables, graph, found, path, text.text, "");
   } else if (!options().quiet) {

@@ -8,6 +8,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "support/options.h"
 #include "support/process_info.h"
 #include "support/signal_taken.h"
@@ -135,6 +137,16 @@ void AppendedFile::remove() {
 bool AppendedFile::append(uint32_t type, const void* payload, size_t length) {
   const Part whole = {payload, length};
   return append(type, {&whole, 1});
+}
+
+bool AppendedFile::append_last(uint32_t type, const void* payload, size_t length) {
+  const int error = std::exchange(error_, 0);
+  const char* const failed = failed_;
+  const bool good = append(type, payload, length);
+  if (error == 0) return good;
+  error_ = error;
+  failed_ = failed;
+  return good;
 }
 
 bool AppendedFile::append(uint32_t type, std::span<const Part> payload) {

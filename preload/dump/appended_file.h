@@ -36,6 +36,8 @@ class AppendedFile : public ChunkSink {
     size_t size;
   };
   bool append(uint32_t type, std::span<const Part> payload);  // three parts at most
+  // The last chunk, also after a failure: what was cut off may have left room for one that is small.
+  bool append_last(uint32_t type, const void* payload, size_t length);
 
   // Gives this file the other's name; the other is gone. False: neither was changed.
   bool take_place_of(AppendedFile& other);

@@ -30,6 +30,11 @@ class DumpFile : public ChunkSink {
   // to try first.
   bool open(const char* directory, const char* name, Temporary temporary = Temporary::unnamed);
 
+  // What is written from now on goes to the disk at once: where memory is short, its pages should not wait in it.
+  void write_through() { write_through_ = true; }
+  // Whether what is written stays in memory: the directory is on a tmpfs.
+  bool is_in_memory() const;
+
   bool append(uint32_t type, const void* payload, size_t length) override;
 
   // Gives the file its name. False with error() == EEXIST: the name is taken, try another.
@@ -51,6 +56,7 @@ class DumpFile : public ChunkSink {
   void forget();
   bool fail(const char* what, int error);
   bool write_all(const void* data, size_t size);
+  void send_to_disk();
   bool make_unnamed();
   bool make_named(const char* name);
   // 0, or -1 and errno. EEXIST: the name is taken.
@@ -75,6 +81,8 @@ class DumpFile : public ChunkSink {
   char temporary_[NAME_MAX + 1] = "";  // empty: the file has no name
   uint32_t chunks_ = 0;
   uint64_t bytes_ = 0;
+  bool write_through_ = false;
+  uint64_t on_disk_ = 0;  // of bytes_, where they are written through
   int error_ = 0;
   const char* failed_ = "";
 };

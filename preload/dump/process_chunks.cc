@@ -20,6 +20,8 @@
 #include "support/options.h"
 #include "support/process_info.h"
 #include "support/state.h"
+#include "support/system_limits.h"
+#include "tensorscope/rules/number_text.h"
 
 namespace tensorscope::dump {
 
@@ -81,6 +83,18 @@ const char* gap_words(const stacks::NotRecorded& gap, char (&text)[size]) {
            "were not recorded",
            static_cast<unsigned long long>(gap.times), gap.times == 1 ? "" : "s", double(gap.ns) / 1e9,
            gap.now ? ", and is stopped now" : "", static_cast<unsigned long long>(gap.captures));
+  return text;
+}
+
+// With what is in shared memory, which is a limit of its own.
+template <size_t size>
+const char* limits_words(const CoverageEntry& entry, char (&text)[size]) {
+  const char* const watched = entry.detail.load();
+  const LimitState shared = shared_memory();
+  if (!shared.is_set()) return watched;
+  snprintf(text, size, "%s%s%s: %s, %s left", watched != nullptr ? watched : "",
+           watched != nullptr && *watched != 0 ? "; " : "", kSharedMemoryFolder, ByteText(shared.limit).c_str(),
+           ByteText(shared.left).c_str());
   return text;
 }
 
@@ -191,7 +205,7 @@ bool write_steps(const live::SnapshotView& view, ChunkSink& file) {
       file, format::CreateStepsDirect(chunk.builder(), format::StepSource(marks.source), marks.count, marks.every, &marks.ends));
 }
 
-bool write_coverage(ChunkSink& file) {
+bool write_coverage(ChunkSink& file, const char* left_out) {
   Chunk chunk(format::kCoverage);
   std::vector<flatbuffers::Offset<format::Coverage>> rows;
   const auto add = [&](const char* subject, Seen seen, const char* detail, uint64_t missed) {
@@ -200,13 +214,16 @@ bool write_coverage(ChunkSink& file) {
     rows.push_back(format::CreateCoverage(chunk.builder(), name, format::Seen(seen), text, missed));
   };
   if (const char* why = off_reason()) add("recording", Seen::no, why, 0);
+  if (left_out[0] != 0) add("parts of this dump", Seen::partly, left_out, 0);
   char detail[200];
   const stacks::NotRecorded gap = stacks::not_recorded();
   if (gap.times != 0) add("stacks while stopped", gap.now ? Seen::no : Seen::partly, gap_words(gap, detail), 0);
   for (size_t i = 0; i < size_t(Subject::count_); ++i) {
     if (!worth_saying(Subject(i))) continue;
     const CoverageEntry& entry = coverage(Subject(i));
-    add(subject_name(Subject(i)), entry.seen.load(), entry.detail.load(), entry.missed.load());
+    const bool limits = Subject(i) == Subject::low_memory;
+    add(subject_name(Subject(i)), entry.seen.load(), limits ? limits_words(entry, detail) : entry.detail.load(),
+        entry.missed.load());
   }
   return chunk.append_to(file, format::CreateCoveragesDirect(chunk.builder(), &rows));
 }

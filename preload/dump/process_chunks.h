@@ -33,7 +33,8 @@ flatbuffers::Offset<format::Process> process_table(const DumpFacts& facts, const
 bool write_process(const DumpFacts& facts, const live::SnapshotView& view, DumpFile& file);
 bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, ChunkSink& file);
 bool write_steps(const live::SnapshotView& view, ChunkSink& file);
-bool write_coverage(ChunkSink& file);
+// `left_out`: what this dump is without, and why; "": nothing.
+bool write_coverage(ChunkSink& file, const char* left_out = "");
 bool write_names(const python::Names& names, DumpFile& file);
 bool write_end(DumpFile& file);
 

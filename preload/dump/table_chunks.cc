@@ -14,7 +14,6 @@ namespace tensorscope::dump {
 
 namespace {
 
-constexpr size_t kTableRows = format::kMaxRowsPerChunk;
 
 // Which frames of one trie are written, and under which id: parents keep smaller ids than their children.
 class FrameSelection {

@@ -6,9 +6,14 @@
 #include "dump/chunk_sink.h"
 #include "dump/string_table.h"
 #include "live/snapshot_view.h"
+#include "tensorscope/dump_format.h"
 #include "torch/metadata/shared_object_map.h"
 
 namespace tensorscope::dump {
+
+// Rows of a chunk: as few as a dump with little memory can put together, as many as make a chunk's head nothing.
+inline constexpr size_t kTableRows = 8192;
+static_assert(kTableRows <= format::kMaxRowsPerChunk);
 
 bool write_allocations(const live::SnapshotView& view, ChunkSink& file);
 

@@ -11,9 +11,9 @@ namespace tensorscope::dump {
 
 namespace {
 
-// Rows of a chunk: few enough that a dump of a million tensors needs some megabytes, enough that a chunk's head is
+// Rows of a chunk: few enough that a dump of a million tensors needs two megabytes, enough that a chunk's head is
 // nothing.
-constexpr size_t kTensorRows = 16384;
+constexpr size_t kTensorRows = 4096;
 constexpr size_t kTensorSamples = 2048;
 static_assert(kTensorRows <= format::kMaxRowsPerChunk);
 
@@ -133,8 +133,8 @@ class TensorWriter {
     if (may_have_parts(m)) owners_.push_back(index);
     if (m.output != 0) outputs_.resize(i, 0), outputs_.push_back(m.output);
     if (m.version != 0) versions_.resize(i, 0), versions_.push_back(m.version);
-    if (m.storage_nbytes != 0) {
-      kept_.sizes.push(
+    if (m.storage_nbytes != 0 && kept_.sizes != nullptr) {
+      kept_.sizes->push(
           {entry.serial, m.storage_nbytes, m.storage_base, m.storage_base + uint64_t(m.storage_offset) * m.itemsize});
     }
     if (kept_.facts != nullptr) {

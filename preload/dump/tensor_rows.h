@@ -21,7 +21,7 @@ void learn_layout(const live::SnapshotView& view, torch::MetadataReader& reader)
 // What later work wants of the tensors.
 struct KeptOfTensors {
   std::vector<uint64_t>& grad_fns;  // their autograd nodes
-  python::TensorSizes& sizes;       // of storages that are known, as far as there is memory
+  python::TensorSizes* sizes;       // where not null: of storages that are known, as far as there is memory
   TensorFactRows* facts = nullptr;  // where not null: a summary of each row
 };
 

@@ -18,6 +18,7 @@
 #include "support/call_filter.h"
 #include "support/options.h"
 #include "support/state.h"
+#include "support/system_limits.h"
 #include "watch/find_nan.h"
 #include "watch/step_dumps.h"
 #include "watch/watch.h"
@@ -32,6 +33,13 @@ std::atomic<bool> g_activated{false};
 void check_hooks() {
   if (hooks::attached()) hooks::bind_late();
   hooks::run_self_check();
+}
+
+// Dumps are then written by the threads that ask for them.
+void start_without_threads() {
+  static constexpr char kWhy[] = "too little address space for a thread of the profiler (RLIMIT_AS)";
+  set_coverage(Subject::signal_trigger, Seen::no, kWhy);
+  set_coverage(Subject::low_memory, Seen::no, kWhy);
 }
 
 void start(const char* settings) {
@@ -59,6 +67,7 @@ void start(const char* settings) {
   State starting = State::starting;
   g_state.compare_exchange_strong(starting, State::recording, std::memory_order_acq_rel);
   collector::set_hook_check({&check_hooks, &hooks::destruction_is_seen});
+  if (address_space_is_tight()) return start_without_threads();
   if (!collector::start_collector()) {
     set_coverage(Subject::descriptors, Seen::no, "no thread: files take numbers of the program's while they are open");
     return set_coverage(Subject::signal_trigger, Seen::no, "the collector thread could not be started");

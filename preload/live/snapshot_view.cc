@@ -90,6 +90,11 @@ Rows<Entry> in_serial_order(Entry* entries, size_t size) {
 
 }  // namespace
 
+TableSizes table_sizes() {
+  const Rooms rooms = Rooms::now();
+  return {rooms.tensors, rooms.allocations, rooms.nodes, bytes_for(rooms.with_reserve(0))};
+}
+
 bool SnapshotView::take() {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const Rooms rooms = Rooms::now().with_reserve(attempt);

@@ -86,6 +86,13 @@ struct Rows {
   const T& operator[](size_t i) const { return data[i]; }
 };
 
+// What a copy made now would be of.
+struct TableSizes {
+  size_t tensors = 0, allocations = 0, nodes = 0;
+  uint64_t copy_bytes = 0;
+};
+TableSizes table_sizes();
+
 class SnapshotView {
  public:
   SnapshotView() = default;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 
 #include "live/recorder.h"
 #include "oom/failure_limits.h"
@@ -12,6 +13,7 @@
 #include "support/options.h"
 #include "support/spin_lock.h"
 #include "support/system_limits.h"
+#include "tensorscope/rules/number_text.h"
 
 namespace tensorscope::oom {
 
@@ -92,6 +94,19 @@ void host_allocation_failed(size_t nbytes) {
   failure.kind = dump::Kind::host;
   failure.requested = nbytes;
   failure.error = "c10::alloc_cpu: out of memory";
+  handle(failure);
+}
+
+void shared_memory_failed() {
+  const LimitState shared = shared_memory();
+  char error[192] = "no space for shared memory";
+  if (shared.is_set()) {
+    snprintf(error, sizeof(error), "no space for shared memory in %s: %s left of %s", kSharedMemoryFolder,
+             ByteText(shared.left).c_str(), ByteText(shared.limit).c_str());
+  }
+  dump::Failure failure;
+  failure.device = {0, -1};
+  failure.error = error;
   handle(failure);
 }
 

@@ -16,6 +16,9 @@ namespace tensorscope::oom {
 // c10's CPU allocator got no memory (c10::ProfiledCPUMemoryReporter::OutOfMemory).
 void host_allocation_failed(size_t nbytes);
 
+// torch could make a file in /dev/shm no larger: a DataLoader's worker, torch.multiprocessing.
+void shared_memory_failed();
+
 // torch throws an exception of c10; `out_of_memory_type`: a c10::OutOfMemoryError. `device`: the one that the thread
 // uses, where nobody has said which one was asked.
 void torch_throws(bool out_of_memory_type, Device device);

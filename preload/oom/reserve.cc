@@ -27,6 +27,7 @@ constinit SpinLock g_lock;
 constinit std::atomic<char*> g_pages{nullptr};
 constinit std::atomic<size_t> g_bytes{0};  // at g_pages
 constinit uint32_t g_users = 0;
+constinit bool g_wanted = false;  // hold_reserve() found room for it
 
 // g_lock is held. A fork may copy this at any moment: what moves is forgotten while it does.
 void take() {
@@ -57,7 +58,10 @@ size_t reserve_to_give_back(size_t bytes, uint64_t left) {
 
 void hold_reserve() {
   const int saved_errno = errno;
-  if (SpinGuard guard(g_lock); guard && g_users == 0) take();
+  if (SpinGuard guard(g_lock); guard && g_users == 0 && !address_space_is_tight()) {
+    g_wanted = true;
+    take();
+  }
   errno = saved_errno;
 }
 
@@ -69,7 +73,7 @@ ReserveInUse::ReserveInUse() {
 
 ReserveInUse::~ReserveInUse() {
   const int saved_errno = errno;
-  if (SpinGuard guard(g_lock); guard && --g_users == 0) take();
+  if (SpinGuard guard(g_lock); guard && --g_users == 0 && g_wanted) take();
   errno = saved_errno;
 }
 

@@ -9,6 +9,7 @@
 
 namespace tensorscope::oom {
 
+// Where the address space is tight, nothing is held: it would be what the program lacks.
 void hold_reserve();
 
 // How much of a reserve of so many bytes helps where the process may still map `left` bytes by itself.

@@ -70,11 +70,13 @@ void write_headline(const dump::Failure& failure, ReportText& text) {
     case dump::Kind::pinned:
       return text.line("tensorscope: out of page-locked host memory%s%s", asking, bytes);
     case dump::Kind::low_memory:
-      return text.line("tensorscope: memory is nearly used up: %s left", ByteText(failure.left_bytes).c_str());
+      return text.line("tensorscope: memory is nearly used up: %s left%s%s%s", ByteText(failure.left_bytes).c_str(),
+                       known ? " with the " : "", bytes, known ? " that are asked for now" : "");
     case dump::Kind::unknown:
       break;
   }
-  text.line("tensorscope: out of memory%s%s", asking, bytes);
+  const bool why = failure.error[0] != 0;
+  text.line("tensorscope: out of memory%s%s%s%s%s", asking, bytes, why ? " (" : "", failure.error, why ? ")" : "");
 }
 
 void write_failure_place(const ReportFacts& facts, ReportText& text) {
@@ -88,6 +90,9 @@ void write_limits(const ReportFacts& facts, ReportText& text) {
   if (failure.limit_bytes != 0) {
     text.line("  %s: %s, of which %s was left", limit_text(failure.limit), ByteText(failure.limit_bytes).c_str(),
               ByteText(failure.left_bytes).c_str());
+  }
+  if (facts.other_processes != 0) {
+    text.line("  other processes have %s of it, more than this one", ByteText(facts.other_processes).c_str());
   }
   char driver[224] = "";
   if (facts.driver_total != 0) {
@@ -205,6 +210,19 @@ void ReportText::add(size_t columns, const char* format, va_list arguments) {
   ++lines_;
 }
 
+namespace {
+
+void write_what_has_no_name(const ReportFacts& facts, ReportText& text) {
+  if (facts.names_missing[0] == 0) return;
+  if (facts.unnamed == 0 || facts.unnamed == facts.tensors) {
+    return text.line("  names and unreachable cycles are unknown: %s", facts.names_missing);
+  }
+  text.line("  names of up to %s of %s and unreachable cycles are unknown: %s", CountText(facts.unnamed).c_str(),
+            CountText(facts.tensors, "tensor").c_str(), facts.names_missing);
+}
+
+}  // namespace
+
 void write_report(const ReportFacts& facts, ReportText& text) {
   write_headline(facts.failure, text);
   write_failure_place(facts, text);
@@ -216,7 +234,7 @@ void write_report(const ReportFacts& facts, ReportText& text) {
     text.line("  the holders of the memory are unknown: %s", facts.holdings_missing);
   }
   write_what_could_go(facts, text);
-  if (facts.names_missing[0] != 0) text.line("  names and unreachable cycles are unknown: %s", facts.names_missing);
+  write_what_has_no_name(facts, text);
   const bool unnamed = facts.names_missing[0] != 0 || !facts.holdings_known;
   if (unnamed && facts.earlier[0] != 0) {
     char earlier[kQuotedBytes];
@@ -412,6 +430,23 @@ void fill_sites(const ReportSources& sources, const TensorLinks& links, const Ho
   }
 }
 
+// Of a limit that this process shares. Memory that it has asked for and not touched counts as its own.
+void fill_other_processes(ReportFacts& facts) {
+  const dump::Failure& failure = facts.failure;
+  if (failure.limit != SystemLimit::cgroup && failure.limit != SystemLimit::machine) return;
+  LimitReader reader;
+  const uint64_t used = failure.limit_bytes - std::min(failure.limit_bytes, failure.left_bytes);
+  const uint64_t own = reader.read().touched + failure.requested;
+  if (used > own && used - own > own) facts.other_processes = used - own;
+}
+
+void fill_names(const ReportSources& sources, ReportFacts& facts) {
+  const python::References& references = sources.tables.references;
+  if (!references.complete) facts.names_missing = references.detail;
+  facts.tensors = sources.tables.view.tensors.size;
+  facts.unnamed = facts.tensors - std::min<uint64_t>(facts.tensors, references.tensors.size());
+}
+
 void fill_holdings(const ReportSources& sources, ReportFacts& facts) {
   const FrameFacts frames(sources.tables.view);
   const TensorLinks links(sources.tables);
@@ -424,7 +459,6 @@ void fill_holdings(const ReportSources& sources, ReportFacts& facts) {
   std::copy(rows, rows + kCategories, facts.categories);
   facts.bytes = holdings.bytes;
   facts.garbage = holdings.garbage;
-  if (!sources.tables.references.complete) facts.names_missing = sources.tables.references.detail;
   facts.holdings_known = true;
 }
 
@@ -433,6 +467,8 @@ void fill_holdings(const ReportSources& sources, ReportFacts& facts) {
 void print_report(const ReportSources& sources) {
   ReportFacts facts;
   fill_failure(sources, facts);
+  fill_other_processes(facts);
+  fill_names(sources, facts);
   fill_driver(sources, facts);
   if (sources.dump_failed[0] != 0) facts.holdings_missing = sources.dump_failed;
   run_if_memory_lasts([&] { fill_node(sources, facts); });

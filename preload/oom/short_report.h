@@ -71,7 +71,10 @@ struct ReportFacts {
     char names[kNameBytes] = "";
   } sites[kReportSites];
   uint64_t garbage = 0;
+  uint64_t other_processes = 0;    // what they have under the limit, where that is more than this process has
   const char* names_missing = "";  // why
+  uint64_t unnamed = 0;            // tensors that were not looked at for a name; 0: how many is not known
+  uint64_t tensors = 0;            // all of them
   // Where they are missing: a dump that this process wrote before and that has names; "": none.
   const char* earlier = "";
   uint64_t earlier_age_ns = 0;

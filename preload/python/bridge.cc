@@ -136,7 +136,7 @@ LookCosts LookCosts::allowed() {
 ProgramFacts look_at_program(const LookCosts& costs, const SnapshotFacts& facts) {
   ProgramFacts found;
   const auto give_up = [&](const char* why) {
-    found.names.detail = found.references.detail = found.allocator.detail = found.heap.detail = why;
+    found.set_detail(why);
     return std::move(found);
   };
   attach();

@@ -73,6 +73,8 @@ struct ProgramFacts {
   devices::AllocatorSnapshot allocator;
   PythonHeap heap;
   ProcessGroups groups;
+  // Why nothing of it is known, a literal.
+  void set_detail(const char* why) { names.detail = references.detail = allocator.detail = heap.detail = why; }
 };
 
 // What a look at the program's objects may cost.

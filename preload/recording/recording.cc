@@ -1,5 +1,6 @@
 #include "recording/recording.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <algorithm>
@@ -83,19 +84,38 @@ void much_waits() {
   if (!g_much_waits.exchange(true, std::memory_order_relaxed) && g_wake) g_wake();
 }
 
+template <typename Sink>
+bool append_end(Recorder& recorder, const char* why, Sink append) {
+  dump::Chunk chunk(format::kRecordingEnd);
+  auto reason = chunk.string(why);
+  chunk.builder().FinishSizePrefixed(format::CreateRecordingEnd(chunk.builder(), monotonic_ns(),
+                                                                recorder.file.chunks(), recorder.file.events(),
+                                                                live::lost_events(), reason));
+  return append(format::kRecordingEnd, chunk.builder().GetBufferPointer(), chunk.builder().GetSize());
+}
+
+// The file says by its end why there is no more, where there is room for so much.
+void end_early(Recorder& recorder, const Window::Failure& failure) {
+  char why[160];
+  snprintf(why, sizeof(why), "%s%s: %s", format::kCutShort, failure.what, strerror(failure.error));
+  append_end(recorder, why, [&](uint32_t type, const void* payload, size_t length) {
+    return recorder.file.append_last(type, payload, length);
+  });
+}
+
 void give_up(Recorder& recorder) {
   if (recorder.failed) return;
   recorder.failed = true;
   g_on.store(false);
   live::want_no_events();
-  if (recorder.file.exists()) {
-    const Window::Failure failure = recorder.file.failure();
-    if (failure.error != 0) {
-      say("the recording ends here: could not %s %s: %s", failure.what, *failure.path != 0 ? failure.path : "for it",
-          strerror(failure.error));
-    }
-    recorder.file.end_next();
+  if (!recorder.file.exists()) return;
+  const Window::Failure failure = recorder.file.failure();
+  if (failure.error != 0) {
+    say("the recording ends here: could not %s %s: %s", failure.what, *failure.path != 0 ? failure.path : "for it",
+        strerror(failure.error));
   }
+  recorder.file.end_next();
+  if (failure.error != 0) run_if_memory_lasts([&] { end_early(recorder, failure); });
 }
 
 bool write_head(Recorder& recorder, dump::ChunkSink& file) {
@@ -125,8 +145,7 @@ void refresh_objects(Recorder& recorder, const live::SnapshotView& view) {
 bool write_tensors(Recorder& recorder, const live::SnapshotView& view, dump::ChunkSink& file) {
   torch::MetadataReader* reader = recorder.reader.layout_known() ? &recorder.reader : nullptr;
   std::vector<uint64_t> grad_fns;
-  python::TensorSizes sizes;
-  return dump::write_tensors(view, reader, recorder.tables.strings(), file, {grad_fns, sizes});
+  return dump::write_tensors(view, reader, recorder.tables.strings(), file, {grad_fns, nullptr});
 }
 
 // `view` empty: nothing was alive.
@@ -312,11 +331,10 @@ void write_end(const char* why) {
     Recorder& recorder = *g_recorder;
     recorder.file.end_next();
     if (!write_source_lines(recorder) || !dump::write_coverage(recorder.file)) return give_up(recorder);
-    dump::Chunk chunk(format::kRecordingEnd);
-    auto reason = chunk.string(why);
-    const auto end = format::CreateRecordingEnd(chunk.builder(), monotonic_ns(), recorder.file.chunks(),
-                                                recorder.file.events(), live::lost_events(), reason);
-    if (!chunk.append_to(recorder.file, end)) return give_up(recorder);
+    const bool ended = append_end(recorder, why, [&](uint32_t type, const void* payload, size_t length) {
+      return recorder.file.append(type, payload, length);
+    });
+    if (!ended) return give_up(recorder);
     if (!options().quiet) {
       say("wrote %s (%s, %s)", recorder.file.path(), CountText(recorder.file.events(), "event").c_str(),
           ByteText(recorder.file.bytes()).c_str());

@@ -22,6 +22,10 @@ class Window : public dump::ChunkSink {
 
   bool begin(uint64_t now_ns);
   bool append(uint32_t type, const void* payload, size_t length) override;
+  // To the recording alone, where it could be written no further.
+  bool append_last(uint32_t type, const void* payload, size_t length) {
+    return whole_ && whole_->file.append_last(type, payload, length);
+  }
   void add_events(uint64_t count);
 
   // Whether the second file is to be begun. What it begins with is written to begin_next()'s sink, and to no other;

@@ -16,6 +16,7 @@ namespace tensorscope {
 namespace {
 
 constinit Options g_options;
+bool g_record_is_set = false;  // TENSORSCOPE_RECORD was given
 
 constexpr std::string_view kPrefix = "TENSORSCOPE_";
 // Others read these: tests/fake_cuda, and the tensorscope program (analyzer/cli/preload_library.cc).
@@ -35,6 +36,7 @@ void parse_option(std::string_view variable, std::string_view text, T& field) {
 }
 
 void parse_variable(std::string_view variable, std::string_view text) {
+  g_record_is_set |= variable == "TENSORSCOPE_RECORD" && !text.empty();
 #define TENSORSCOPE_OPTION(field, name, type, default_value, help) \
   if (variable == name) return parse_option(name, text, g_options.field);
 #include "support/options.def"
@@ -71,8 +73,11 @@ void print_help() {
 
 void parse_options(const char* more) {
   g_options = Options();
+  g_record_is_set = false;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) parse_entry(*entry);
   for (; more != nullptr && *more != 0; more += strlen(more) + 1) parse_entry(more);
+  // Who names the part to keep wants a recording, unless TENSORSCOPE_RECORD says otherwise.
+  if (g_options.record_last.is_set() && !g_record_is_set) g_options.record = true;
   if (g_options.help) print_help();
 }
 

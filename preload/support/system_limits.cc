@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,11 +75,25 @@ const LimitState* SystemMemory::find(SystemLimit limit) const {
   return nullptr;
 }
 
+LimitState shared_memory(const char* folder) {
+  const int saved_errno = errno;
+  struct statvfs system;
+  const bool known = statvfs(folder, &system) == 0;
+  errno = saved_errno;
+  if (!known) return {};
+  return {uint64_t{system.f_blocks} * system.f_frsize, uint64_t{system.f_bavail} * system.f_frsize};
+}
+
 uint64_t address_space_left() {
   const uint64_t limit = resource_limit(RLIMIT_AS);
   char text[256];
   if (limit == 0 || read_small_file("/proc/self/statm", text, sizeof(text)) == 0) return UINT64_MAX;
   return state_of(limit, strtoull(text, nullptr, 10) * uint64_t(sysconf(_SC_PAGESIZE))).left;
+}
+
+bool address_space_is_tight() {
+  constexpr uint64_t kTight = uint64_t{512} << 20;
+  return address_space_left() < kTight;
 }
 
 LimitReader::ResourceLimits LimitReader::ResourceLimits::of_this_process() {

@@ -36,8 +36,16 @@ struct SystemMemory {
   const LimitState* find(SystemLimit limit) const;
 };
 
+// Of the file system that shared memory lies in, as DataLoader's workers and torch.multiprocessing use it. Not set:
+// there is none, or it is not known.
+inline constexpr char kSharedMemoryFolder[] = "/dev/shm";
+LimitState shared_memory(const char* folder = kSharedMemoryFolder);
+
 // How many more bytes this process may map under RLIMIT_AS; UINT64_MAX: any, or it is not known. Short.
 uint64_t address_space_left();
+// Whether so little is left that nothing may be taken beforehand: for a reserve, for a thread of our own, for which
+// malloc maps 64 MiB. The import of torch alone takes some 500 MiB.
+bool address_space_is_tight();
 
 class LimitReader {
  public:

@@ -142,6 +142,36 @@ def test_the_last_dump_is_there_when_the_kernel_has_killed(tmp_path, group, piec
     assert any(name.startswith("near_limit.py: kept[") for tensor in pieces for name in tensor.get("names", []))
 
 
+def in_group(folder, group, *arguments, **options):
+    return subprocess.run(harness.command("near_limit.py", *map(str, arguments)), cwd=folder, env=harness.environment(folder, **options),
+                          preexec_fn=group.enter, capture_output=True, text=True, timeout=harness.TIMEOUT)
+
+
+@pytest.mark.cases(1)
+@pytest.mark.parametrize("share", [0.985, 0.93, 0.955, 0.97])
+def test_a_dump_is_never_the_reason_for_a_kill(tmp_path, group, share):
+    """At low memory, by a signal, at exit: each dump takes no more than is left, or there is a line instead of it."""
+    group, limit = group
+    done = in_group(tmp_path, group, "stays", group.path / "memory.stat", limit, share, 150_000, low_memory="7.5%")
+    assert (done.returncode, done.stdout) == (0, "stays\nended 150000\n"), done.stderr
+    dumps = harness.dumps(tmp_path)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("tensorscope: no dump: it needs about ")]
+    assert all(" for 150," in line and line.endswith(" is left in the control group") for line in lines), done.stderr
+    assert len(dumps) + len(lines) == 3, done.stderr
+    low = harness.load(near(tmp_path)[0])
+    assert low["tensorscope"]["complete"] and len(low["tensors"]) > 150_000
+    assert share < 0.98 or lines, done.stderr
+
+
+def test_a_dump_comes_before_a_request_that_is_larger_than_what_is_left(tmp_path, group):
+    group, limit = group
+    done = in_group(tmp_path, group, "until_killed", 100 * MEBIBYTE, low_memory="5%", exit="never", quiet=1)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    (dump,) = near(tmp_path)
+    known = dump_reader.failure(dump)
+    assert known.requested >= 100 * MEBIBYTE and known.left_bytes < limit // 20
+
+
 def grow(folder, *arguments, **options):
     done = harness.run("growth.py", *arguments, folder=folder, dump_at_growth="32M", exit="never", quiet=1, **options)
     assert done.returncode == -signal.SIGKILL, done.stderr

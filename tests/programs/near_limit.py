@@ -4,6 +4,8 @@
                                                does it again, so many times or (0) until there is one more dump
     near_limit.py elsewhere LIMIT LOW          address space, with memory that is not torch's
     near_limit.py until_killed BYTES           tensors of so many bytes until there is no more
+    near_limit.py stays FILE LIMIT SHARE N     N small tensors and more of a MiB up to a share of LIMIT, by the control group's FILE of
+                                               numbers; then asks for a dump by a signal, and ends well
 """
 
 import ctypes
@@ -11,11 +13,12 @@ import mmap
 import os
 import re
 import resource
+import signal
 import sys
 import time
 
-how, numbers = sys.argv[1], [int(argument) for argument in sys.argv[2:]]
-if how != "until_killed":
+how, numbers = sys.argv[1], [float(argument) if "." in argument else int(argument) for argument in sys.argv[2:] if "/" not in argument]
+if how not in ("until_killed", "stays"):
     resource.setrlimit(resource.RLIMIT_AS, (numbers[0], numbers[0]))
 
 import torch
@@ -68,6 +71,26 @@ def elsewhere(_, low):
 def until_killed(nbytes):
     while True:
         kept.append(torch.ones(nbytes, dtype=torch.uint8))
+
+
+def in_use():
+    """Of the group: what cannot be taken back."""
+    stat = dict(line.split() for line in open(sys.argv[2]))
+    return int(stat["anon"] if "anon" in stat else stat["rss"])
+
+
+def stays(limit, share, count):
+    torch.set_num_threads(1)
+    small = [{"tensor": torch.zeros(8), "number": number} for number in range(count)]
+    while in_use() < limit * share:
+        kept.append(torch.ones(1 << 18))
+    print("stays", flush=True)
+    os.kill(os.getpid(), signal.SIGUSR1)
+    until = time.monotonic() + 3
+    while time.monotonic() < until:  # as a program that runs on
+        torch.randn(1000)
+        time.sleep(0.02)
+    print("ended", len(small), flush=True)
 
 
 globals()[how](*numbers)

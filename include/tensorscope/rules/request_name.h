@@ -18,6 +18,7 @@ inline constexpr char kRequestTop[] = "top";             // a dump that who asks
 inline constexpr char kRequestTopCheap[] = "top-cheap";  // the same without a look at Python's objects
 inline constexpr char kRequestStop[] = "stop";
 inline constexpr char kRequestStart[] = "start";
+inline constexpr char kRequestStopAll[] = "stop-all";  // dumps too; "start" takes it back
 inline constexpr char kRequestStopValues[] = "stop-values";
 inline constexpr char kRequestStartValues[] = "start-values";
 inline constexpr char kRequestRecord[] = "record";

@@ -4,6 +4,7 @@
 //              thrown. The cudaMallocAsync backend throws under its lock, and reports nothing.
 //   the CPU    c10::alloc_cpu throws c10::Error; the allocator catches it, calls
 //              ProfiledCPUMemoryReporter::OutOfMemory, and throws it again.
+//   /dev/shm   c10::Error is thrown, which only its message tells from others.
 #include "hooks/hook.h"
 #include "hooks/torch/exception_type.h"
 #include "hooks/torch/throw_function.h"
@@ -39,11 +40,16 @@ Device current_device() {
   return {.type = 1, .index = int8_t(index)};
 }
 
-__attribute__((noinline, cold)) void torch_may_throw(const hooks::TypeInfo* type, const void* thrower) {
+__attribute__((noinline, cold)) void torch_may_throw(const void* exception, const hooks::TypeInfo* type,
+                                                     const void* thrower) {
   const HookScope scope;
+  if (!scope) return;
   const bool out_of_memory = hooks::is_out_of_memory(type);
-  if (!scope || !(out_of_memory || oom::t_runtime_call_failed)) return;
-  if (hooks::belongs_to_torch(type, thrower)) oom::torch_throws(out_of_memory, current_device());
+  if (out_of_memory || oom::t_runtime_call_failed) {
+    if (hooks::belongs_to_torch(type, thrower)) oom::torch_throws(out_of_memory, current_device());
+  } else if (hooks::is_about_shared_memory(type, exception) && hooks::belongs_to_torch(type, thrower)) {
+    oom::shared_memory_failed();
+  }
 }
 
 }  // namespace
@@ -57,7 +63,7 @@ extern "C" __attribute__((visibility("default"), used, noreturn)) void tensorsco
     void* object, void* type, void (*destructor)(void*)) {
   const void* const thrower = __builtin_return_address(0);
   const auto* const info = static_cast<const tensorscope::hooks::TypeInfo*>(type);
-  if (__builtin_expect(tensorscope::hooks::is_of_c10(info), false)) tensorscope::torch_may_throw(info, thrower);
+  if (__builtin_expect(tensorscope::hooks::is_of_c10(info), false)) tensorscope::torch_may_throw(object, info, thrower);
   tensorscope::hooks::throw_function_for(thrower)(object, type, destructor);
   __builtin_unreachable();
 }

@@ -6,6 +6,7 @@
 #include "python/agent/numpy_arrays.h"
 #include "python/agent/type_fields.h"
 #include "python/objects.h"
+#include "support/enough_memory.h"
 #include "support/probing.h"
 
 namespace tensorscope::python::agent {
@@ -65,6 +66,17 @@ bool ObjectGraph::add(Object* object) {
   return true;
 }
 
+// The list of gc.get_objects is the interpreter's memory, which no limit of ours counts: about every second block of
+// its allocator is an object that the collector knows.
+bool ObjectGraph::list_fits() const {
+  const MemoryLimit* limit = MemoryLimit::current();
+  Object* get_blocks = limit ? builtin_function(gil_, "sys", "getallocatedblocks") : nullptr;
+  if (get_blocks == nullptr) return true;
+  const Owned blocks(gil_, gil_->PyObject_CallFunctionObjArgs(get_blocks, nullptr));
+  const long long count = blocks ? gil_->PyLong_AsLongLong(blocks.get()) : 0;
+  return count <= 0 || limit->has_room(uint64_t(count) / 2 * sizeof(Object*));
+}
+
 bool ObjectGraph::list(const char*& detail) {
   if (gil_->PyUnstable_GC_VisitObjects) {
     auto visit = [](Object* object, void* context) {
@@ -73,6 +85,7 @@ bool ObjectGraph::list(const char*& detail) {
     };
     gil_->PyUnstable_GC_VisitObjects(visit, this);
   } else {
+    if (!list_fits()) return limits_.memory_ran_out(), false;
     Object* get_objects = builtin_function(gil_, "gc", "get_objects");
     const Owned objects(gil_, get_objects ? gil_->PyObject_CallFunctionObjArgs(get_objects, nullptr) : nullptr);
     if (!objects || !has_flag(objects.get(), type_flags::kList)) {

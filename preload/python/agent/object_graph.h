@@ -62,6 +62,7 @@ class ObjectGraph {
   };
 
   bool list(const char*& detail);
+  bool list_fits() const;
   bool add(Object* object);
   bool counts(Object* object) const;
   bool is_array(Object* object) const;

@@ -27,7 +27,8 @@ class Reader {
   Graph run();
 
  private:
-  void index_rows();
+  void index_nodes();
+  void index_tensors();
   std::vector<uint64_t> roots() const;
   bool find_node_size();
   const char* read_slots(SlotReader& slots, const NodeExtents& extents);
@@ -45,15 +46,18 @@ class Reader {
 };
 
 // Rows of nodes that may be alive: those not known to be gone.
-void Reader::index_rows() {
-  tensors_.reserve(in_.view.tensors.size);
-  for (size_t i = 0; i < in_.view.tensors.size; ++i) {
-    tensors_.set(reinterpret_cast<uint64_t>(in_.view.tensors[i].impl), uint32_t(i));
-  }
+void Reader::index_nodes() {
   rows_.reserve(in_.view.nodes.size);
   for (size_t i = 0; i < in_.view.nodes.size; ++i) {
     const live::NodeEntry& row = in_.view.nodes[i];
     if (!row.gone) rows_.set(reinterpret_cast<uint64_t>(row.node), uint32_t(i));
+  }
+}
+
+void Reader::index_tensors() {
+  tensors_.reserve(in_.view.tensors.size);
+  for (size_t i = 0; i < in_.view.tensors.size; ++i) {
+    tensors_.set(reinterpret_cast<uint64_t>(in_.view.tensors[i].impl), uint32_t(i));
   }
 }
 
@@ -190,12 +194,13 @@ void Reader::emit(uint32_t number, bool inner, const SlotReader* slots) {
 }
 
 Graph Reader::run() {
-  index_rows();
+  index_nodes();
   const std::vector<uint64_t> from = roots();
   if (from.empty()) {
     out_.complete = true;
     return std::move(out_);
   }
+  index_tensors();
   // The first nodes of the program and the newest are of different kinds.
   std::vector<uint64_t> samples;
   const size_t step = from.size() / kLayoutSamples + 1;

@@ -434,6 +434,42 @@ TEST(Remedies, ChildProcessesOfTheHost) {
   EXPECT_TRUE(told(format::MemoryLimit::address_space).empty());
 }
 
+TEST(Remedies, OtherProcessesThatHaveMostOfTheLimitComeFirst) {
+  auto told = [](format::MemoryLimit limit, uint64_t own, uint64_t children) {
+    testing::DumpBuilder builder;
+    builder.has_references = true;
+    builder.resident_bytes = own;
+    builder.heap_free = 300 * kMiB;
+    builder.children = children != 0;
+    builder.children_resident_bytes = children;
+    testing::FailureSpec failure;
+    failure.kind = format::FailureKind::low_memory;
+    failure.limit = limit;
+    failure.device_type = 0;
+    failure.requested = 0;
+    failure.limit_bytes = 2000 * kMiB;
+    failure.left_bytes = 50 * kMiB;
+    builder.failure(failure);
+    testing::Asked asked(builder);
+    const std::vector<View> views = {asked.view()};
+    return story_of(views, views, {0, -1}).remedies;
+  };
+  const std::vector<Remedy> remedies = told(format::MemoryLimit::cgroup, 400 * kMiB, 0);
+  ASSERT_EQ(remedies.size(), 2u);
+  EXPECT_EQ(remedies[0].kind, RemedyKind::shared_limit);
+  EXPECT_EQ(remedies[0].bytes, 1550 * kMiB);
+  EXPECT_EQ(remedies[1].kind, RemedyKind::malloc_trim);
+  // Its own children have most: they come first, and nobody else is blamed.
+  const std::vector<Remedy> workers = told(format::MemoryLimit::machine, 400 * kMiB, 1500 * kMiB);
+  ASSERT_FALSE(workers.empty());
+  EXPECT_EQ(workers[0].kind, RemedyKind::child_processes);
+  for (const Remedy& remedy : workers) EXPECT_NE(remedy.kind, RemedyKind::shared_limit);
+  // This one has most, or what it has is not known, or it shares the limit with nobody.
+  for (const Remedy& remedy : told(format::MemoryLimit::cgroup, 1500 * kMiB, 0)) EXPECT_FALSE(remedy.holds_most);
+  for (const Remedy& remedy : told(format::MemoryLimit::cgroup, 0, 0)) EXPECT_FALSE(remedy.holds_most);
+  for (const Remedy& remedy : told(format::MemoryLimit::data, 400 * kMiB, 0)) EXPECT_FALSE(remedy.holds_most);
+}
+
 TEST(Story, IsAboutWhatFailed) {
   testing::DumpBuilder builder;
   EXPECT_TRUE(subject_of(testing::Asked(builder).dump).is_cpu());

@@ -112,7 +112,7 @@ TEST_F(TableChunksTest, OfALargeTrieOnlyWhatTheLivingNeedIsWritten) {
 }
 
 TEST_F(TableChunksTest, LargeTablesAreSplit) {
-  std::vector<live::AllocationEntry> allocations(format::kMaxRowsPerChunk + 5);
+  std::vector<live::AllocationEntry> allocations(kTableRows + 5);
   for (size_t i = 0; i < allocations.size(); ++i) {
     allocations[i] = {};
     allocations[i].serial = i + 1;
@@ -126,7 +126,7 @@ TEST_F(TableChunksTest, LargeTablesAreSplit) {
   ASSERT_EQ(chunks.size(), 2u);
   const auto* first = root<format::AllocationRows>(chunks[0])->values();
   const auto* second = root<format::AllocationRows>(chunks[1])->values();
-  EXPECT_EQ(first->size(), format::kMaxRowsPerChunk);
+  EXPECT_EQ(first->size(), kTableRows);
   ASSERT_EQ(second->size(), 5u);
   EXPECT_EQ(second->Get(4)->serial(), allocations.size());
   EXPECT_EQ(first->Get(2)->inherited(), 1);
@@ -134,13 +134,13 @@ TEST_F(TableChunksTest, LargeTablesAreSplit) {
 }
 
 TEST_F(TableChunksTest, FramesOfASplitTrieKeepTheirIds) {
-  for (StackId id = 1; id < format::kMaxRowsPerChunk + 10; ++id) stacks::g_native.push_back({id * 16, id - 1});
+  for (StackId id = 1; id < kTableRows + 10; ++id) stacks::g_native.push_back({id * 16, id - 1});
   live::SnapshotView view;
   ASSERT_TRUE(write_stacks(view, file_));
   const std::vector<std::string> chunks = payloads(format::kNativeFrames);
   ASSERT_EQ(chunks.size(), 2u);
   const uint32_t first = root<format::NativeFrames>(chunks[1])->first();
-  EXPECT_EQ(first, format::kMaxRowsPerChunk);
+  EXPECT_EQ(first, kTableRows);
   EXPECT_EQ(root<format::NativeFrames>(chunks[1])->values()->Get(1)->address(), uint64_t{first + 1} * 16);
 }
 

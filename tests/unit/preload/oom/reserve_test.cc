@@ -49,5 +49,21 @@ TEST(Reserve, IsTakenAgain) {
   EXPECT_EXIT(take_it_thrice(), testing::ExitedWithCode(0), "");
 }
 
+void take_it_where_space_is_tight() {
+  rlimit limit = {rlim_t{1} << 50, RLIM_INFINITY};
+  setrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur -= address_space_left() - 400 * kMiB;
+  setrlimit(RLIMIT_AS, &limit);
+  const uint64_t before = address_space_left();
+  hold_reserve();
+  { const ReserveInUse in_use; }
+  _exit(address_space_left() == before ? 0 : 1);
+}
+
+TEST(Reserve, IsNotWhatATightAddressSpaceLacks) {
+  if (under_qemu()) GTEST_SKIP() << "qemu limits no address space";
+  EXPECT_EXIT(take_it_where_space_is_tight(), testing::ExitedWithCode(0), "");
+}
+
 }  // namespace
 }  // namespace tensorscope::oom

@@ -86,6 +86,28 @@ TEST(ShortReport, NamesTheDumpThatHasNames) {
   EXPECT_TRUE(contains(report(facts), "names: see '/home/u/it'\\''s/train.4242.low-memory-1.tscope', written 3"));
 }
 
+TEST(ShortReport, SaysHowManyHaveNoName) {
+  ReportFacts facts = cuda();
+  facts.names_missing = "not enough memory";
+  facts.tensors = 200'000;
+  facts.unnamed = 183'000;
+  EXPECT_TRUE(contains(report(facts), "names of up to 183,000 of 200,000 tensors and unreachable cycles are unknown: "
+                                      "not enough memory"));
+  facts.unnamed = facts.tensors;
+  EXPECT_TRUE(contains(report(facts), "  names and unreachable cycles are unknown: not enough memory"));
+}
+
+TEST(ShortReport, OtherProcessesThatHaveMostComeFirst) {
+  ReportFacts facts = full();
+  facts.failure.kind = dump::Kind::low_memory;
+  facts.failure.limit = SystemLimit::cgroup;
+  facts.failure.limit_bytes = uint64_t{80} << 30;
+  facts.other_processes = uint64_t{60} << 30;
+  const auto lines = report(facts);
+  EXPECT_LE(lines.size(), kReportLines);
+  EXPECT_EQ(lines[3], "  other processes have 60.00 GiB of it, more than this one");
+}
+
 TEST(ShortReport, NeverMoreThanItsLines) {
   for (const dump::Kind kind :
        {dump::Kind::unknown, dump::Kind::device, dump::Kind::host, dump::Kind::pinned, dump::Kind::low_memory}) {
@@ -124,7 +146,8 @@ TEST(ShortReport, EachKind) {
   };
   EXPECT_EQ(headline(dump::Kind::host), "tensorscope: out of memory on the CPU while asking for 1.0 KiB");
   EXPECT_EQ(headline(dump::Kind::pinned), "tensorscope: out of page-locked host memory while asking for 1.0 KiB");
-  EXPECT_EQ(headline(dump::Kind::low_memory), "tensorscope: memory is nearly used up: 2.0 KiB left");
+  EXPECT_EQ(headline(dump::Kind::low_memory),
+            "tensorscope: memory is nearly used up: 2.0 KiB left with the 1.0 KiB that are asked for now");
   facts.failure.device = {12, 3};
   EXPECT_EQ(headline(dump::Kind::device), "tensorscope: out of memory on device:3 while asking for 1.0 KiB");
 }

@@ -207,6 +207,18 @@ TEST_F(OptionsTest, AnEmptyValueIsAsIfUnset) {
   EXPECT_EQ(options().directory, nullptr);
 }
 
+TEST_F(OptionsTest, ThePartOfARecordingToKeepWantsARecording) {
+  set("TENSORSCOPE_RECORD_LAST", "10min");
+  EXPECT_THAT(parse(), IsEmpty());
+  EXPECT_TRUE(options().record);
+  set("TENSORSCOPE_RECORD", "");
+  parse();
+  EXPECT_TRUE(options().record);
+  set("TENSORSCOPE_RECORD", "0");
+  parse();
+  EXPECT_FALSE(options().record);
+}
+
 TEST_F(OptionsTest, TextsStayWhenTheEnvironmentChanges) {
   set("TENSORSCOPE_DIR", "first");
   parse();
