@@ -154,8 +154,8 @@ std::string advice_words(const LeakFinding& finding) {
     case Advice::find_node_holder:
       return "see the node classes with tensorscope graph: C++ code or a custom autograd Function keeps the nodes";
     case Advice::holder_not_seen:
-      return "see the node classes with tensorscope graph: what keeps the nodes is not known, since not all of Python was "
-             "looked through (tensorscope info)";
+      return "see the node classes with tensorscope graph: what keeps the nodes is not known, because not all of "
+             "Python was looked through (tensorscope info)";
     case Advice::bound_cache:
       return with_graphs("entries are only ever added: limit its size, or clear it after each epoch",
                          finding.graph_bytes);

@@ -67,7 +67,7 @@ const Api* find_interpreter() {
       trouble = "this interpreter does not export the C API that names need";
     } else if (g_api.series = usable_series(g_api.Py_GetVersion()); g_api.series == 0) {
       trouble = is_free_threaded(g_api.Py_GetVersion())
-                    ? "this interpreter is free-threaded: its objects are laid out in another way, and no lock keeps them"
+                    ? "this interpreter is free-threaded: objects are laid out in another way, and nothing keeps them"
                     : "this interpreter is no CPython from 3.8 to 3.15: where its objects lie is not known";
     } else if (type_of(g_api.PyType_Type) != g_api.PyType_Type || type_of(g_api.PyDict_Type) != g_api.PyType_Type) {
       trouble = "this interpreter's objects have an unusual header (a debug build?)";

@@ -240,8 +240,8 @@ inline bool is_allocator(std::string_view function) {
   return false;
 }
 
-// torch's way from an operation to who observes it, as --find-nan does: where the observer was called is no place of the
-// program.
+// torch's way from an operation to who observes it, as --find-nan does: where the observer was called is no place of
+// the program.
 inline bool is_observed(std::string_view function) { return function.starts_with("at::RecordFunction::"); }
 
 // "add_Tensor" of "at::_ops::add_Tensor::redispatch", one of the dispatcher's own steps to an operation: the name and

@@ -68,7 +68,8 @@ const char* values_of(const Gil& gil, const Object* instance) {
     case stacks::InstanceValues::none:
       return nullptr;
     case stacks::InstanceValues::pointed_to:  // _PyObject_ValuesPointer (Include/internal/pycore_object.h)
-      return field<Object*>(instance, where.instance_dict) ? nullptr : field<const char*>(instance, where.values_pointer);
+      return field<Object*>(instance, where.instance_dict) ? nullptr
+                                                           : field<const char*>(instance, where.values_pointer);
     case stacks::InstanceValues::tagged: {  // PyDictOrValues
       const auto word = field<uintptr_t>(instance, where.instance_dict);
       return (word & 1) != 0 ? reinterpret_cast<const char*>(word + 1) : nullptr;
