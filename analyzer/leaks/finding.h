@@ -104,6 +104,7 @@ enum class Advice : uint8_t {
   detach_state,
   drop_nodes,
   find_node_holder,
+  holder_not_seen,  // of nodes, where not all of Python was looked through
   bound_cache,
   bound_container,
   unregister_handlers,

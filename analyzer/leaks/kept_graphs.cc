@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "autograd/graph_view.h"
 #include "leaks/case.h"
 
 namespace tensorscope::analyzer {
@@ -345,18 +346,22 @@ void find_loose_nodes(Case& find) {
     referred.push_back(row.node);
     subject = without_indexes(row.line());
   }
+  // What was not looked through may refer to any of them: then nothing is said of how many Python objects do.
+  const bool seen = names_known(dump) == NamesKnown::all;
   Retained kept = find.retention().only_by({}, referred);
   LeakFinding finding;
   const bool saved = kept.bytes >= kLeastGrowth;
   finding.kind = saved ? LeakKind::accumulated_graph : LeakKind::graph_nodes;
   if (!subject.empty()) finding.holders = {subject};
-  finding.advice = subject.empty() ? Advice::find_node_holder : Advice::drop_nodes;
+  finding.advice = !subject.empty() ? Advice::drop_nodes : seen ? Advice::find_node_holder : Advice::holder_not_seen;
   finding.bytes = kept.bytes;
   finding.growth = growth;
   finding.counts = LeakFinding::Counts::nodes;
-  finding.evidence = {{FactKind::live_nodes, growth.count},
-                      {FactKind::python_nodes, {referred.size()}},
-                      {FactKind::retained, {kept.bytes}}};
+  finding.evidence = {{FactKind::live_nodes, growth.count}};
+  if (seen || !referred.empty()) {
+    finding.evidence.push_back({FactKind::python_nodes, {referred.size()}});
+    finding.evidence.push_back({FactKind::retained, {kept.bytes}});
+  }
   finding.tensors = std::move(kept.tensors);
   find.add(std::move(finding), nodes);
 }

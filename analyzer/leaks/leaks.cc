@@ -118,6 +118,9 @@ GrownPlace grown_place(const Case& find, const std::vector<LeakFinding>& finding
     Held held = held_by(find.last(), tensors);
     grown.held_by = held.kind;
     grown.holder_unknown = find.mostly(tensors, [&](uint32_t tensor) { return !find.retention().looked_at(tensor); });
+    const References& references = find.last().dump.references;
+    const bool limited = format::NamesLimit(references.stopped_by) != format::NamesLimit::none;
+    if (grown.holder_unknown && !limited) grown.names_detail = references.detail;
     grown.held = in_place && tensors.size() == 1 ? all_that_hold(find.last(), tensors[0]) : std::move(held.shares);
   }
   grown.place = std::move(place);

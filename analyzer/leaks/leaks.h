@@ -27,7 +27,8 @@ struct GrownPlace {
   uint32_t finding = kNone;     // index of the one that explains it
   std::vector<HeldShare> held;  // the most bytes first; empty where a finding says it
   Holder::Kind held_by = Holder::Kind::cpp;  // of the first of these
-  bool holder_unknown = false;               // the search for names ended before it looked at most of them
+  bool holder_unknown = false;               // the search for names did not look at most of them
+  std::string names_detail;                  // why not, where no limit ended it
 };
 
 struct Leaks {

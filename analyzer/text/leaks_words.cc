@@ -120,7 +120,9 @@ std::string holder_words(const LeakFinding& finding) {
       return listed(pairs, kNamed);
     }
     default:
-      return finding.holders.empty() ? "graph nodes that no Python tensor refers to" : listed(finding.holders, kNamed);
+      if (!finding.holders.empty()) return listed(finding.holders, kNamed);
+      return finding.advice == Advice::holder_not_seen ? "something that was not seen"
+                                                       : "graph nodes that no Python tensor refers to";
   }
 }
 
@@ -151,6 +153,9 @@ std::string advice_words(const LeakFinding& finding) {
       return "do not keep grad_fn objects: a node keeps everything that is reachable from it";
     case Advice::find_node_holder:
       return "see the node classes with tensorscope graph: C++ code or a custom autograd Function keeps the nodes";
+    case Advice::holder_not_seen:
+      return "see the node classes with tensorscope graph: what keeps the nodes is not known, because not all of "
+             "Python was looked through (tensorscope info)";
     case Advice::bound_cache:
       return with_graphs("entries are only ever added: limit its size, or clear it after each epoch",
                          finding.graph_bytes);
@@ -210,6 +215,7 @@ std::string advice_words(const analyzer::GrownPlace& grown) {
   if (grown.larger_input) return "no leak: allocated anew in each step, for larger inputs";
   if (grown.in_place) return "allocated anew and larger each time: limit how much of the earlier data is kept";
   if (grown.held.empty()) return "holder unknown: references were not recorded, or C++ code holds it";
+  if (grown.holder_unknown && !grown.names_detail.empty()) return "holder unknown: " + grown.names_detail;
   if (grown.holder_unknown) return "holder unknown: the search for names ended early";
   switch (grown.held_by) {
     case Holder::Kind::python:

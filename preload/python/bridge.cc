@@ -6,6 +6,7 @@
 #include "live/earlier_tensors.h"
 #include "python/agent/allocator_snapshot.h"
 #include "python/agent/earlier_tensors.h"
+#include "python/agent/interpreter_layout.h"
 #include "python/agent/program_objects.h"
 #include "python/agent/python_heap.h"
 #include "python/builtin_module.h"

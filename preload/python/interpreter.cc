@@ -30,8 +30,13 @@ bool fill(Api& api) {
 #define TENSORSCOPE_RESOLVE(name) all = resolve(#name, api.name) && all;
   TENSORSCOPE_PYTHON_OBJECTS(TENSORSCOPE_RESOLVE)
 #undef TENSORSCOPE_RESOLVE
+  resolve("PyFrozenDict_Type", api.PyFrozenDict_Type);
   return all;
 }
+
+constexpr long kOldestMinor = 8, kNewestMinor = 15;
+
+bool is_free_threaded(const char* version) { return strstr(version, "free-threading") != nullptr; }
 
 bool finalizing(const Api& api) {
   if (api.Py_IsFinalizing) return api.Py_IsFinalizing() != 0;
@@ -46,7 +51,7 @@ int usable_series(const char* version) {
   if (major != 3 || *end != '.') return 0;
   const long minor = strtol(end + 1, nullptr, 10);
   // A free-threaded build has other object headers, and no GIL that would keep a borrowed object alive.
-  if (minor < 8 || strstr(version, "free-threading")) return 0;
+  if (minor < kOldestMinor || minor > kNewestMinor || is_free_threaded(version)) return 0;
   return int(300 + minor);
 }
 
@@ -61,7 +66,9 @@ const Api* find_interpreter() {
     if (!fill(g_api)) {
       trouble = "this interpreter does not export the C API that names need";
     } else if (g_api.series = usable_series(g_api.Py_GetVersion()); g_api.series == 0) {
-      trouble = "this interpreter is free-threaded, or no CPython from 3.8 on";
+      trouble = is_free_threaded(g_api.Py_GetVersion())
+                    ? "this interpreter is free-threaded: objects are laid out in another way, and nothing keeps them"
+                    : "this interpreter is no CPython from 3.8 to 3.15: where its objects lie is not known";
     } else if (type_of(g_api.PyType_Type) != g_api.PyType_Type || type_of(g_api.PyDict_Type) != g_api.PyType_Type) {
       trouble = "this interpreter's objects have an unusual header (a debug build?)";
     } else {

@@ -1,5 +1,5 @@
 // Python's own C API, resolved at run time from whatever is loaded (a static python, libpython, or a libpython opened
-// later): nothing is compiled against Python, one binary serves CPython 3.8 to 3.14.
+// later): nothing is compiled against Python, one binary serves CPython 3.8 to 3.15.
 //
 // What needs the GIL takes a `const Gil&`. What is read of an object without the API is its type alone, at the offset
 // that the release builds of all these series share; find_interpreter() checks it and refuses other builds.
@@ -142,7 +142,8 @@ struct Api {
 #define TENSORSCOPE_DECLARE(name) Object* name = nullptr;
   TENSORSCOPE_PYTHON_OBJECTS(TENSORSCOPE_DECLARE)
 #undef TENSORSCOPE_DECLARE
-  int series = 0;  // 311 for 3.11
+  Object* PyFrozenDict_Type = nullptr;  // 3.15 on
+  int series = 0;                       // 311 for 3.11
 };
 
 // Looks for an initialised interpreter of a known kind. Null: none here (yet). Cheap once found.
@@ -155,7 +156,9 @@ const char* interpreter_trouble();
 // What find_interpreter() found before, or null. Any context but signal handlers.
 const Api* known_interpreter();
 
-// The version that Py_GetVersion() reports, as 100 * major + minor; 0 where it is no CPython that this file can serve.
+// The version that Py_GetVersion() reports, as 100 * major + minor; 0 where it is no CPython that this file can serve:
+// one without a GIL, or of a series that was not tried with it. Where objects lie is not checked of those: nothing of
+// them is read.
 int usable_series(const char* version);
 
 // Proof that the calling thread holds the GIL.

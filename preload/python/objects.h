@@ -16,7 +16,7 @@ namespace tensorscope::python {
 
 inline constexpr int kFileInput = 257;  // Py_file_input (Include/compile.h)
 
-// Py_TYPE: the second word of every object (Include/object.h, 3.8 to 3.14, release builds with a GIL).
+// Py_TYPE: the second word of every object (Include/object.h, 3.8 to 3.15, release builds with a GIL).
 inline Object* type_of(const Object* object) { return reinterpret_cast<Object* const*>(object)[1]; }
 
 inline bool is_exactly(const Object* object, const Object* type) { return type_of(object) == type; }
@@ -54,10 +54,15 @@ class Owned : private UndoneScope {
   Object* object_;
 };
 
-// Calls f(key, value) for each entry of a dict (or an instance of a subclass: its raw entries) until f returns false.
+// Whether it is a dict or a frozendict, which begins as one; or an instance of a subclass.
+inline bool is_dict(const Gil& gil, const Object* object) {
+  return is_a(gil, object, gil->PyDict_Type) || (gil->PyFrozenDict_Type && is_a(gil, object, gil->PyFrozenDict_Type));
+}
+
+// Calls f(key, value) for each entry of such a one (its raw entries) until f returns false.
 template <typename F>
 void each_entry(const Gil& gil, Object* dict, F f) {
-  if (!dict || !is_a(gil, dict, gil->PyDict_Type)) return;
+  if (!dict || !is_dict(gil, dict)) return;
   ptrdiff_t position = 0;
   Object *key = nullptr, *value = nullptr;
   while (gil->PyDict_Next(dict, &position, &key, &value))

@@ -37,7 +37,7 @@ class Walk {
     if (++visited_ > kMostVisited) return;
     if (tensor.serial != 0) return found_({tensor, object, way_}, context_);
     if (depth == kDeepest) return;
-    if (has_flag(object, type_flags::kDict)) {
+    if (is_dict(gil_, object)) {
       const bool fields = class_entry(object, "__dataclass_fields__") != nullptr;  // those of transformers
       each_entry(gil_, object, [&](Object* key, Object* value) {
         if (has_flag(key, type_flags::kText) && fields) {

@@ -53,7 +53,7 @@ class ValueWalk {
  private:
   template <typename F>
   void each_child(Object* object, const std::string& wanted, F f) {
-    if (has_flag(object, type_flags::kDict)) {
+    if (python::is_dict(gil_, object)) {
       bool more = true;
       python::each_entry(gil_, object, [&](Object* key, Object* value) {
         if (has_flag(key, type_flags::kText)) {

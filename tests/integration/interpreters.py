@@ -9,8 +9,8 @@ import subprocess
 
 import pytest
 
-SERIES = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"]
-FETCHED = ["3.9", "3.13", "3.14"]
+SERIES = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
+FETCHED = ["3.9", "3.13", "3.14", "3.15"]
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "tensorscope-tests"
 FETCH = pathlib.Path(__file__).with_name("fetch_cpython.sh")
 

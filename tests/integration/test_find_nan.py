@@ -157,6 +157,15 @@ def test_the_values_file_has_it():
     assert values.ended and not values.values and "1 finding)" in done.stderr
 
 
+def test_without_python_stacks_the_place_is_the_operation(tmp_path):
+    """Not torch's call of our own observer, which is innermost."""
+    done = find_nan("log", tmp_path, python=0)
+    first = blocks(done.stderr)[0]
+    assert first[0].startswith("tensorscope: first NaN: aten::log")
+    places = [line for line in first if line.startswith("  at ")]
+    assert places and "RecordFunction" not in places[0] and "libtensorscope" not in places[0], first
+
+
 def test_a_program_without_a_finding_has_no_file():
     assert found("mask").values is None
 

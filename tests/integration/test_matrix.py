@@ -1,4 +1,4 @@
-"""What scripts/test says of an old PyTorch that this machine cannot have: one line, and no failure."""
+"""What scripts/test says of an old or new PyTorch that this machine cannot have: one line, and no failure."""
 import os
 import shutil
 import subprocess
@@ -12,14 +12,19 @@ WHEELS = harness.ROOT / "scripts" / "matrix_files" / "wheels"
 SERIES = ".".join(map(str, sys.version_info[:2]))
 
 
-def smoke(pair, **environment):
-    return subprocess.run([WHEELS, "--smoke", pair], env={**os.environ, **environment}, capture_output=True, text=True,
+def smoke(*pairs, **environment):
+    return subprocess.run([WHEELS, "--smoke", *pairs], env={**os.environ, **environment}, capture_output=True, text=True,
                           timeout=harness.TIMEOUT, stdin=subprocess.DEVNULL)
 
 
 def test_an_interpreter_that_is_not_here_is_skipped():
     done = smoke("2.2.2:3.5")
     assert (done.returncode, done.stdout) == (77, "SKIPPED 2.2.2:3.5: no such Python\n"), done.stderr
+
+
+def test_each_pair_that_cannot_be_had_has_a_line():
+    done = smoke("2.2.2:3.5", "2.15.0:3.4")
+    assert (done.returncode, done.stdout) == (77, "SKIPPED 2.2.2:3.5: no such Python\nSKIPPED 2.15.0:3.4: no such Python\n"), done.stderr
 
 
 def test_a_torch_that_cannot_be_downloaded_is_skipped():

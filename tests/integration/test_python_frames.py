@@ -1,7 +1,7 @@
 """Python stacks read raw, checked against the interpreter, on every CPython series that can be had here."""
 
 # Covers: preload/stacks/python/layouts/{cpython_3_8,cpython_3_9,cpython_3_10,cpython_3_11,cpython_3_12}.cc
-# Covers: preload/stacks/python/layouts/{cpython_3_13,cpython_3_14}.cc
+# Covers: preload/stacks/python/layouts/{cpython_3_13,cpython_3_14,cpython_3_15}.cc
 # Covers: preload/stacks/python/{python_capture,python_check,python_debug_offsets,python_interpreter,python_stack}.cc
 # Covers: preload/stacks/capture.cc
 

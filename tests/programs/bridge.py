@@ -12,7 +12,10 @@ def open_probe(path):
 
 def attached(path):
     """The probe, once the bridge has done what it does when torch appears."""
-    probe = open_probe(path)
+    return attached_to(open_probe(path))
+
+
+def attached_to(probe):
     while not probe.probe_attach():
         time.sleep(0.001)
     return probe

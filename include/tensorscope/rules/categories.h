@@ -87,8 +87,8 @@ constexpr bool shows_memory(std::string_view type) {
 // the type of the object that refers to the tensor), or an object that is an element of one ("history[3].logits"). What
 // a call returns may be a tuple or an object of a class as well.
 constexpr bool in_collection(std::string_view holder, std::string_view text) {
-  for (std::string_view name : {"list", "dict", "deque", "collections.deque", "set", "frozenset", "defaultdict",
-                                "OrderedDict", "collections.OrderedDict", "UserDict", "UserList"}) {
+  for (std::string_view name : {"list", "dict", "frozendict", "deque", "collections.deque", "set", "frozenset",
+                                "defaultdict", "OrderedDict", "collections.OrderedDict", "UserDict", "UserList"}) {
     if (holder == name) return true;
   }
   if (shows_memory(holder) && text.ends_with(']')) return true;

@@ -49,7 +49,7 @@ class NativeHeadline {
       }
       if (owner == code::Owner::library && library_ == kNone) library_ = at;
     }
-    if (function.empty()) return false;
+    if (function.empty() || code::is_observed(function)) return false;
     if (named_ == kNone) named_ = at;
     // All of it is torch's, as on a device's backward thread: the operation says more than the allocator it called.
     if (operation_ == kNone && !code::is_allocator(function)) operation_ = at;

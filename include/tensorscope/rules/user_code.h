@@ -240,6 +240,10 @@ inline bool is_allocator(std::string_view function) {
   return false;
 }
 
+// torch's way from an operation to who observes it, as --find-nan does: where the observer was called is no place of
+// the program.
+inline bool is_observed(std::string_view function) { return function.starts_with("at::RecordFunction::"); }
+
 // "add_Tensor" of "at::_ops::add_Tensor::redispatch", one of the dispatcher's own steps to an operation: the name and
 // the overload's. Empty: no such step.
 inline std::string_view dispatched_overload(std::string_view function) {

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
+#include "python/agent/interpreter_layout.h"
 #include "python/objects.h"
 #include "torch/metadata/object_class.h"
 #include "torch/metadata/safe_reads.h"
@@ -16,15 +18,21 @@ class Probe:
     def __init__(self, a, b):
         self.first = a
         self.second = b
-probe = Probe(a, b)
+probe, asked = Probe(a, b), Probe(a, b)
+attributes = asked.__dict__
+names = tuple(attributes)
 )";
 
-std::atomic<bool> g_values_are_known{false};
+std::atomic<bool> g_values_are_known{false}, g_dicts_are_unknown{false};
 
-// PyHeapTypeObject.ht_cached_keys (Include/cpython/object.h of 3.11.7, 3.12.1, 3.13.0).
-ptrdiff_t shared_keys_field(const Gil& gil) { return gil->series < 312 ? 872 : 880; }
+// Of no series before it is known: then there are no values outside of a __dict__ either.
+const stacks::PythonLayout& layout(const Gil& gil) {
+  static constinit stacks::PythonLayout unknown{};
+  const stacks::PythonInterpreter* known = known_layout(gil);
+  return known ? known->layout : unknown;
+}
 
-// PyDictKeysObject (Include/internal/pycore_dict.h, 3.11 to 3.13): log2 of the index's bytes, kind, entries, index.
+// PyDictKeysObject (Include/internal/pycore_dict.h, 3.11 to 3.15): log2 of the index's bytes, kind, entries, index.
 constexpr ptrdiff_t kIndexBytesField = 9, kKindField = 10, kEntriesField = 24, kIndexField = 32;
 constexpr uint8_t kSplitKeys = 2;
 constexpr ptrdiff_t kMaxSharedKeys = 30;  // SHARED_KEYS_MAX_SIZE
@@ -35,16 +43,19 @@ bool word_is_readable(const void* at) {
   return address % sizeof word == 0 && torch::read_words_safely(&address, &word, 1) && word != 0;
 }
 
-std::vector<std::string_view> read_names(const Gil& gil, const Object* type) {
-  std::vector<std::string_view> names;
-  const auto keys = field<const char*>(type, shared_keys_field(gil));
+// What the class says the attributes of its instances are called, in their order; null: nothing that has keys.
+std::vector<Object*> shared_keys(const char* keys) {
+  std::vector<Object*> names;
   if (!keys || field<uint8_t>(keys, kKindField) != kSplitKeys) return names;
   const auto count = field<ptrdiff_t>(keys, kEntriesField);
   if (count < 0 || count > kMaxSharedKeys) return names;
   const char* entry = keys + kIndexField + (ptrdiff_t{1} << field<uint8_t>(keys, kIndexBytesField));
-  for (ptrdiff_t i = 0; i < count; ++i, entry += 2 * sizeof(Object*))
-    names.push_back(text_of(gil, field<Object*>(entry, 0)));
+  for (ptrdiff_t i = 0; i < count; ++i, entry += 2 * sizeof(Object*)) names.push_back(field<Object*>(entry, 0));
   return names;
+}
+
+const char* shared_keys_of(const Gil& gil, const Object* type) {
+  return field<const char*>(type, layout(gil).type_shared_keys);
 }
 
 // Where an instance whose attributes are in no __dict__ keeps them, else null.
@@ -52,12 +63,19 @@ const char* values_of(const Gil& gil, const Object* instance) {
   const Object* type = type_of(instance);
   const unsigned long flags = flags_of(type);
   if ((flags & type_flags::kManagedDict) == 0) return nullptr;
-  if (gil->series == 311) {  // _PyObject_ValuesPointer (Include/internal/pycore_object.h)
-    return field<Object*>(instance, -24) ? nullptr : field<const char*>(instance, -32);
-  }
-  if (gil->series == 312) {  // PyDictOrValues: the lowest bit says which
-    const auto word = field<uintptr_t>(instance, -24);
-    return (word & 1) != 0 ? reinterpret_cast<const char*>(word + 1) : nullptr;
+  const stacks::PythonLayout& where = layout(gil);
+  switch (where.instance_values) {
+    case stacks::InstanceValues::none:
+      return nullptr;
+    case stacks::InstanceValues::pointed_to:  // _PyObject_ValuesPointer (Include/internal/pycore_object.h)
+      return field<Object*>(instance, where.instance_dict) ? nullptr
+                                                           : field<const char*>(instance, where.values_pointer);
+    case stacks::InstanceValues::tagged: {  // PyDictOrValues
+      const auto word = field<uintptr_t>(instance, where.instance_dict);
+      return (word & 1) != 0 ? reinterpret_cast<const char*>(word + 1) : nullptr;
+    }
+    case stacks::InstanceValues::inlined:
+      break;
   }
   // _PyObject_InlineValues and PyDictValues: capacity, size, embedded, valid, then the values
   if ((flags & type_flags::kInlineValues) == 0) return nullptr;
@@ -65,38 +83,50 @@ const char* values_of(const Gil& gil, const Object* instance) {
   return field<uint8_t>(values, 3) != 0 ? values + 8 : nullptr;
 }
 
+// Whether the values of an instance with two attributes are read as these. Follows no pointer that may be none.
+bool values_are(const Gil& gil, Object* instance, const Object* const (&expected)[2], Object* names) {
+  const char* values = values_of(gil, instance);
+  if (!values || !word_is_readable(values)) return false;
+  const char* keys = shared_keys_of(gil, type_of(instance));
+  if (!word_is_readable(keys) || !word_is_readable(keys + kEntriesField)) return false;
+  const std::vector<Object*> keys_found = shared_keys(keys);
+  if (keys_found.size() != 2 || gil->PyTuple_Size(names) != 2) return false;
+  for (ptrdiff_t i = 0; i < 2; ++i) {
+    if (field<Object*>(values, i * ptrdiff_t(sizeof(Object*))) != expected[i]) return false;
+    if (keys_found[size_t(i)] != gil->PyTuple_GetItem(names, i)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool check_attributes(const Gil& gil) {
-  if (gil->series < 311) return true;
+  if (!known_layout(gil)) return false;
   const Owned globals(gil, gil->PyDict_New()), a(gil, gil->PyDict_New()), b(gil, gil->PyDict_New());
   if (!globals || !a || !b) return false;
   gil->PyDict_SetItemString(globals.get(), "a", a.get());
   gil->PyDict_SetItemString(globals.get(), "b", b.get());
   const Owned done(gil, gil->PyRun_String(kSource, kFileInput, globals.get(), globals.get()));
-  Object* instance = done ? entry(gil, globals.get(), "probe") : nullptr;
-  if (!instance) return false;
-  const char* values = values_of(gil, instance);
-  if (!values || !word_is_readable(values) || field<Object*>(values, 0) != a.get() ||
-      field<Object*>(values, 8) != b.get()) {
-    return false;
-  }
-  const auto keys = field<const char*>(type_of(instance), shared_keys_field(gil));
-  if (!word_is_readable(keys) || !word_is_readable(keys + kEntriesField)) return false;
-  const std::vector<std::string_view> names = read_names(gil, type_of(instance));
-  const bool right = names.size() == 2 && names[0] == "first" && names[1] == "second";
-  g_values_are_known.store(right, std::memory_order_release);
+  if (!done) return false;
+  const auto made = [&](const char* name) { return entry(gil, globals.get(), name); };
+  const bool managed = has_flag(made("probe"), type_flags::kManagedDict);
+  const bool none = layout(gil).instance_values == stacks::InstanceValues::none;
+  const bool right = own_dict(gil, made("asked")) == made("attributes") &&
+                     (none ? !managed : values_are(gil, made("probe"), {a.get(), b.get()}, made("names")));
+  g_dicts_are_unknown.store(!right, std::memory_order_release);
+  g_values_are_known.store(right && !none, std::memory_order_release);
   return right;
 }
 
 Object* own_dict(const Gil& gil, const Object* instance) {
+  if (g_dicts_are_unknown.load(std::memory_order_acquire)) return nullptr;
   const Object* type = type_of(instance);
   if (flags_of(type) & type_flags::kManagedDict) {
-    if (gil->series == 312) {
-      const auto word = field<uintptr_t>(instance, -24);
-      return (word & 1) != 0 ? nullptr : reinterpret_cast<Object*>(word);
-    }
-    return field<Object*>(instance, -24);
+    const stacks::PythonLayout& where = layout(gil);
+    if (where.instance_dict == 0) return nullptr;
+    const auto word = field<uintptr_t>(instance, where.instance_dict);
+    const bool values = where.instance_values == stacks::InstanceValues::tagged && (word & 1) != 0;
+    return values ? nullptr : reinterpret_cast<Object*>(word);
   }
   ptrdiff_t offset = dict_offset_of(type);
   if (offset == 0) return nullptr;
@@ -116,7 +146,9 @@ const char* Attributes::inline_values(const Object* instance) const {
 
 const std::vector<std::string_view>& Attributes::shared_names(const Object* type) {
   const auto [found, fresh] = names_.try_emplace(type);
-  if (fresh) found->second = read_names(gil_, type);
+  if (fresh) {
+    for (Object* name : shared_keys(shared_keys_of(gil_, type))) found->second.push_back(text_of(gil_, name));
+  }
   return found->second;
 }
 

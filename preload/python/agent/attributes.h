@@ -16,8 +16,8 @@
 
 namespace tensorscope::python::agent {
 
-// Context: agent, once, before the first look. Makes an instance of a class of our own and compares what is read of it
-// with what it was given. On a mismatch values without a __dict__ stay unread for good. May give the GIL up meanwhile.
+// Context: agent, once, before the first look. Makes instances of a class of our own and compares what is read of them
+// with what they were given. On a mismatch attributes stay unread for good. May give the GIL up meanwhile.
 bool check_attributes(const Gil& gil);
 
 // The instance's __dict__ where it has one already, else null.

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <utility>
 
+#include "python/agent/interpreter_layout.h"
 #include "python/agent/type_fields.h"
 #include "python/method.h"
 #include "python/objects.h"
-#include "stacks/python/python_interpreter.h"
 #include "stacks/python/python_stack.h"
 #include "stacks/python/python_walk.h"
 #include "support/options.h"
@@ -16,12 +16,12 @@ namespace tensorscope::python::agent {
 
 namespace {
 
-constexpr uintptr_t kTag = 3;          // 3.14: the low bits of a stack reference; both set: an integer, no object
+constexpr uintptr_t kTag = 3;          // the low bits of a stack reference; both set: an integer, no object
 constexpr size_t kMaxFrames = 100000;  // of one thread
 
 enum class Check : uint8_t { none, passed, failed };
 std::atomic<Check> g_check{Check::none};
-constinit stacks::PythonInterpreter g_interpreter;  // constant once the check has begun
+constinit stacks::PythonLayout g_layout;  // constant once the check has begun
 
 // Where a parameter that is a cell has a slot of its own for the cell: up to 3.10, its own slot then being null.
 constexpr int kCellsShareSlots = 311;
@@ -64,12 +64,12 @@ FunctionFacts read_facts(const Gil& gil, Object* code) {
 }
 
 // CPython's own under each __init__ that it calls without leaving its loop (_Py_InitCleanup, Python/specialize.c, 3.12
-// to 3.14): a constant in read-only memory, where the interpreter would cache what read_facts() asks for. Its file's
+// on): a constant in read-only memory, where the interpreter would cache what read_facts() asks for. Its file's
 // name is the object that is its own name.
 bool is_constant_code(Object* code) {
   const auto* fields = reinterpret_cast<const char*>(code);
-  return field<const void*>(fields, g_interpreter.layout.code_filename) ==
-         field<const void*>(fields, g_interpreter.layout.code_name);
+  return field<const void*>(fields, g_layout.code_filename) ==
+         field<const void*>(fields, g_layout.code_name);
 }
 
 Object* code_at(const char* place) {
@@ -88,7 +88,7 @@ std::vector<stacks::RawFrame> frames_of(const ThreadState* thread) {
   for (size_t limit = 64; more && limit <= kMaxFrames; limit *= 4) {
     frames.resize(limit);
     count =
-        stacks::walk_frames(g_interpreter.layout, reinterpret_cast<const char*>(thread), frames.data(), limit, more);
+        stacks::walk_frames(g_layout, reinterpret_cast<const char*>(thread), frames.data(), limit, more);
   }
   frames.resize(count);
   return frames;
@@ -107,11 +107,18 @@ outer(probe, a, b)
 )";
 bool g_probe_matched = false;
 
+// Whether the frame object of the innermost frame says that this is its frame.
+bool frame_object_leads_to(const Gil& gil, const char* frame) {
+  const auto* object = reinterpret_cast<const char*>(known_layout(gil)->api.eval_frame());
+  const ptrdiff_t at = g_layout.frame_object_frame;
+  return object && (at == 0 ? object : field<const char*>(object, at)) == frame;
+}
+
 Object* probe(Object*, Object* arguments) {
   const Gil gil = Gil::held(*known_interpreter());
   gil->Py_IncRef(gil->_Py_NoneStruct);
   const std::vector<stacks::RawFrame> frames = frames_of(gil->PyGILState_GetThisThreadState());
-  if (frames.empty()) return gil->_Py_NoneStruct;
+  if (frames.empty() || !frame_object_leads_to(gil, frames[0].frame)) return gil->_Py_NoneStruct;
   Object* a = gil->PyTuple_GetItem(arguments, 0);
   Object* b = gil->PyTuple_GetItem(arguments, 1);
   const Frame frame = as_frame(frames[0]);
@@ -148,7 +155,9 @@ MethodDefinition g_probe = {"probe", probe, kArguments, nullptr};
 bool check_locals(const Gil& gil) {
   if (g_check.load(std::memory_order_acquire) != Check::none) return g_check == Check::passed;
   g_check = Check::failed;
-  if (stacks::find_interpreter(g_interpreter) != stacks::Found::yes) return false;
+  const stacks::PythonInterpreter* known = known_layout(gil);
+  if (!known) return false;
+  g_layout = known->layout;
   if (options().python_stacks && !stacks::check_python_with_gil()) return false;
   const Owned globals(gil, gil->PyDict_New());
   const Owned function(gil, gil->PyCFunction_NewEx(&g_probe, nullptr, nullptr));
@@ -175,22 +184,20 @@ const FunctionFacts* Functions::of(Object* code) {
 
 Object* slot_of(const Gil& gil, const Frame& frame, size_t slot) {
   const auto word =
-      field<uintptr_t>(frame.address, g_interpreter.layout.frame_locals + ptrdiff_t(sizeof(void*) * slot));
-  if (gil->series >= 314 && (word & kTag) == kTag) return nullptr;  // a tagged integer
+      field<uintptr_t>(frame.address, g_layout.frame_locals + ptrdiff_t(sizeof(void*) * slot));
+  if (g_layout.tagged_integers && (word & kTag) == kTag) return nullptr;
   return reinterpret_cast<Object*>(word & ~stacks::kReferenceTags);
 }
 
-// _PyInterpreterFrame, right before the first local (Include/internal/pycore_frame.h): 3.11 to 3.13 have stacktop, a
-// count of slots, -1 while the frame's C code runs; 3.14 has stackpointer, then what makes up eight bytes.
-size_t end_of_values(const Gil& gil, const Frame& frame, const FunctionFacts& facts) {
+size_t end_of_values(const Frame& frame, const FunctionFacts& facts) {
   const size_t first = facts.variables.size(), last = first + facts.stack_slots;
-  const char* locals = frame.address + g_interpreter.layout.frame_locals;
+  const char* locals = frame.address + g_layout.frame_locals;
   size_t end = last;
-  if (gil->series >= 314) {
-    const auto* top = field<const char*>(locals, -16);
+  if (g_layout.values_end == stacks::ValuesEnd::pointer) {
+    const auto* top = field<const char*>(frame.address, g_layout.frame_values_end);
     if (top >= locals) end = size_t(top - locals) / sizeof(void*);
-  } else if (gil->series >= 311) {
-    const int top = field<int>(locals, -8);
+  } else if (g_layout.values_end == stacks::ValuesEnd::count) {
+    const int top = field<int>(frame.address, g_layout.frame_values_end);
     if (top >= 0) end = size_t(top);
   }
   return end >= first && end <= last ? end : last;
@@ -200,7 +207,7 @@ Frame innermost_frame(const Gil& gil) {
   stacks::RawFrame frame;
   bool more = false;
   const auto* thread = reinterpret_cast<const char*>(gil->PyGILState_GetThisThreadState());
-  if (!locals_are_known() || !thread || stacks::walk_frames(g_interpreter.layout, thread, &frame, 1, more) == 0) {
+  if (!locals_are_known() || !thread || stacks::walk_frames(g_layout, thread, &frame, 1, more) == 0) {
     return {};
   }
   return as_frame(frame);
@@ -209,11 +216,11 @@ Frame innermost_frame(const Gil& gil) {
 Frame frame_at(const void* address) {
   if (!locals_are_known()) return {};
   const auto* bytes = static_cast<const char*>(address);
-  return {bytes, code_at(bytes + g_interpreter.layout.frame_code)};
+  return {bytes, code_at(bytes + g_layout.frame_code)};
 }
 
 int offset_in(const Frame& frame) {
-  const stacks::PythonLayout& layout = g_interpreter.layout;
+  const stacks::PythonLayout& layout = g_layout;
   const char* at = frame.address + layout.frame_instruction;
   const uint64_t position = layout.instruction_unit == 0
                                 ? field<uint64_t>(at, 0)
@@ -234,23 +241,22 @@ std::vector<Frame> running_frames(const Gil& gil) {
   return frames;
 }
 
-// PyFrameObject (Include/internal/pycore_frame.h, 3.11 to 3.14): header, f_back, f_frame.
 bool frame_of_object(const Gil& gil, Object* frame_object, Frame& frame) {
   if (!locals_are_known()) return false;
-  frame.address =
-      gil->series < 311 ? reinterpret_cast<const char*>(frame_object) : field<const char*>(frame_object, 24);
+  const ptrdiff_t at = g_layout.frame_object_frame;
+  frame.address = at == 0 ? reinterpret_cast<const char*>(frame_object) : field<const char*>(frame_object, at);
   if (!frame.address) return false;
-  frame.code = code_at(frame.address + g_interpreter.layout.frame_code);
+  frame.code = code_at(frame.address + g_layout.frame_code);
   return frame.code && is_exactly(frame.code, gil->PyCode_Type);
 }
 
 // The frame is the end of the generator, whose basic size goes up to the first variable (Objects/genobject.c,
-// tp_basicsize, 3.11 to 3.14). Its attribute for the code would tell an audit hook of the program.
+// tp_basicsize, 3.11 on). Its attribute for the code would tell an audit hook of the program.
 bool frame_of_generator(const Gil& gil, Object* generator, Frame& frame) {
-  if (!locals_are_known() || gil->series < 311) return false;
-  const ptrdiff_t begin = basic_size_of(type_of(generator)) - g_interpreter.layout.frame_locals;
+  if (!locals_are_known() || g_layout.style == stacks::FrameStyle::objects) return false;
+  const ptrdiff_t begin = basic_size_of(type_of(generator)) - g_layout.frame_locals;
   frame.address = reinterpret_cast<const char*>(generator) + begin;
-  frame.code = code_at(frame.address + g_interpreter.layout.frame_code);
+  frame.code = code_at(frame.address + g_layout.frame_code);
   return frame.code && is_exactly(frame.code, gil->PyCode_Type);
 }
 

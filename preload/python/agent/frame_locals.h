@@ -47,7 +47,7 @@ Object* slot_of(const Gil& gil, const Frame& frame, size_t slot);
 
 // The first slot after the values that the evaluation works with, as far as the frame shows: else the last that there
 // can be.
-size_t end_of_values(const Gil& gil, const Frame& frame, const FunctionFacts& facts);
+size_t end_of_values(const Frame& frame, const FunctionFacts& facts);
 
 // A frame that the interpreter is working on: the innermost one of the calling thread, or the one at this address. The
 // code is null where locals are not known.

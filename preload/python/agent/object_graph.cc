@@ -126,18 +126,20 @@ bool ObjectGraph::counts(Object* object) const {
 bool ObjectGraph::leads_to_export(Object* container, int depth) const {
   constexpr ptrdiff_t kSmall = 32;
   constexpr int kDeepest = 3;
-  const unsigned long flags = flags_of(type_of(container));
-  if ((flags & (type_flags::kTuple | type_flags::kDict)) == 0) return false;
+  const bool tuple = has_flag(container, type_flags::kTuple);
+  const bool dict = has_flag(container, type_flags::kDict) ||
+                    (gil_->PyFrozenDict_Type && is_a(gil_, container, gil_->PyFrozenDict_Type));
+  if (!tuple && !dict) return false;
   if (size_of_variable(container) > kSmall) return true;  // ma_used of a dict stands at the same place
   bool found = false;
   const auto look = [&](Object* element) {
     found = is_export(element) || (depth < kDeepest && is_collected(element) && leads_to_export(element, depth + 1));
     return !found;
   };
-  if (flags & type_flags::kDict) {
-    each_entry(gil_, container, [&](Object*, Object* value) { return look(value); });
-  } else {
+  if (tuple) {
     each_element(gil_, container, [&](ptrdiff_t, Object* element) { return look(element); });
+  } else {
+    each_entry(gil_, container, [&](Object*, Object* value) { return look(value); });
   }
   return found;
 }

@@ -42,7 +42,7 @@ Kind Kinds::find(Object* type) const {
   if (derived(classes_.optimizer)) return Kind::optimizer;
   const unsigned long flags = flags_of(type);
   if (flags & type_flags::kType) return Kind::type;
-  if (flags & type_flags::kDict) return Kind::dict;
+  if (flags & type_flags::kDict || derived(gil_->PyFrozenDict_Type)) return Kind::dict;
   if (flags & type_flags::kList) return Kind::list;
   if (flags & type_flags::kTuple) return Kind::tuple;
   if (flags & type_flags::kException) return Kind::exception;

@@ -8,7 +8,7 @@
 #include "python/agent/chains.h"
 #include "python/agent/frame_locals.h"
 #include "python/agent/given_names.h"
-#include "python/agent/main_script.h"
+#include "python/agent/interpreter_layout.h"
 #include "python/agent/module_tree.h"
 #include "python/agent/node_rows.h"
 #include "python/agent/object_graph.h"
@@ -60,6 +60,7 @@ class Look {
   void run() {
     const char* detail = "";
     look(detail);
+    if (*detail == 0) detail = layout_trouble();
     out_.objects = graph_.size();
     const LookLimits::Stop stop = limits_.stop();
     if (stop != LookLimits::Stop::none) {
@@ -79,13 +80,13 @@ class Look {
   void look(const char*& detail) {
     const std::vector<Frame> running = running_frames(gil_);
     begin(kReading);
-    bool complete = graph_.read(first_objects(running), detail);
+    bool complete = graph_.read(first_objects(running), detail) && *layout_trouble() == 0;
     begin(kKinds);
     graph_.tell_other_kinds();
     begin(kPaths);
     if (complete) reachable_ = reachable_objects(graph_);
     complete = complete && reachable_.size() == graph_.size();
-    if (!complete) reachable_.assign(graph_.size(), true);
+    if (!complete) reachable_.assign(graph_.size(), true);  // what was not seen may hold it
 
     ObjectPaths paths(graph_, limits_);
     if (!paths.ready()) return;
@@ -110,8 +111,8 @@ class Look {
     find_slot_names(gil_, out_);
 
     begin(kNaming);
-    ReferenceRows rows(gil_, classes_, {graph_, reachable_, paths, locals_, tensors, optimizers, given}, chains,
-                       limits_, out_);
+    ReferenceRows rows(gil_, classes_, {graph_, complete, reachable_, paths, locals_, tensors, optimizers, given},
+                       chains, limits_, out_);
     write_tensors(tensors, paths, chains, rows);
     rows.write_given_names();
   }
@@ -257,12 +258,6 @@ class Look {
 };
 
 }  // namespace
-
-void check_layouts(const Gil& gil) {
-  check_locals(gil);
-  check_attributes(gil);
-  main_script(gil);
-}
 
 void look_at_objects(const Gil& gil, Deadline deadline, const SnapshotFacts& facts, Names& names,
                      References& references, ProcessGroups& groups) {

@@ -13,9 +13,6 @@
 
 namespace tensorscope::python::agent {
 
-// Context: agent, once, before the first look: what the interpreter's own layouts are. May give the GIL up meanwhile.
-void check_layouts(const Gil& gil);
-
 // Context: agent. Paths of modules, who refers to each tensor, and the process groups.
 void look_at_objects(const Gil& gil, Deadline deadline, const SnapshotFacts& facts, Names& names,
                      References& references, ProcessGroups& groups);

@@ -44,7 +44,7 @@ bool ReferenceRows::write_all(const TensorObjects::Tensor& tensor, std::span<con
   if (local != found_.locals.end()) locals = local->second;
   const size_t before = out_.references.size();
   write_references(tensor, holders, locals);
-  if (!found_.graph.complete() && out_.references.size() == before && chains_.ready()) return true;
+  if (!found_.complete && out_.references.size() == before && chains_.ready()) return true;
   const bool written =
       chains_.ready() && !out_.strings.full() &&
       out_.tensors.emplace_back(tensor.serial, type.name, uint32_t(tensor.holders + locals.size()),

@@ -32,6 +32,7 @@ using LocalsByObject = std::unordered_map<uint32_t, std::vector<const LocalRefer
 // What was found before tensors are named.
 struct FoundObjects {
   const ObjectGraph& graph;
+  bool complete;                       // all that may hold a tensor was seen
   const std::vector<bool>& reachable;  // by object
   const ObjectPaths& paths;
   const LocalsByObject& locals;
@@ -52,8 +53,8 @@ class ReferenceRows {
                 LookLimits& limits, References& out)
       : gil_(gil), classes_(classes), found_(found), chains_(chains), limits_(limits), out_(out) {}
 
-  // All of a tensor's rows or none. Nothing is written of a tensor of which nothing was found where not all objects
-  // were read. False: a limit was reached.
+  // All of a tensor's rows or none. Nothing is written of a tensor of which nothing was found where not all
+  // that may hold it was seen. False: a limit was reached.
   bool write(const TensorObjects::Tensor& tensor, std::span<const Holder> holders);
   // Names of tensors that have no Python object any more.
   void write_given_names();

@@ -198,7 +198,7 @@ bool Roots::evaluations() {
     const FunctionFacts* facts = functions_.of(frame.code);
     if (!facts) continue;
     const size_t first = facts->variables.size();
-    for (size_t i = first; i < end_of_values(gil_, frame, *facts); ++i) {
+    for (size_t i = first; i < end_of_values(frame, *facts); ++i) {
       const uint32_t object = find(slot_of(gil_, frame, i));
       if (object == kNoObject || !paths_.unreached(object) || !held_by_c_code(object)) continue;
       const std::string name = std::string("<") + short_class_name(gil_, graph_.object(object)) + ">";

@@ -39,7 +39,8 @@ class Roots {
         seeds_(seeds),
         limits_(limits) {}
 
-  // Adds all roots. `whole`: every reference is known, so that one from outside can be determined. False: a limit was
+  // Adds all roots. `whole`: every reference and every variable is known, so that what holds an object from
+  // outside can be determined. False: a limit was
   // reached.
   bool run(const std::vector<bool>& reachable, bool whole);
 

@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kLongestKey = 60;
 constexpr size_t kFewWanted = 8;
 constexpr ptrdiff_t kLongestTupleKey = 4;
+constexpr uint32_t kMostAlike = 8;
 
 // What stands for what is in it.
 bool is_shell(Kind kind) {
@@ -103,10 +104,25 @@ bool Steps::answer(std::span<const Question> questions, PageArray<Step>& answers
   for (const Question& question : questions) {  // without other evidence, by its class
     Step& step = answers[question.answer];
     if (step.kind() != StepKind::unknown && step.kind() != StepKind::member) continue;
-    step = Step(step.kind(), texts_.intern(short_class_name(gil_, graph_.object(question.to))), kNoObject);
+    const uint32_t number = step.kind() == StepKind::unknown ? number_among_alike(from, question.to) : kNoObject;
+    step = Step(step.kind(), texts_.intern(short_class_name(gil_, graph_.object(question.to))), number);
   }
   if (texts_.full() || texts_.size() >= Step::kMostTexts) limits_.memory_ran_out();
   return !limits_.reached();
+}
+
+// Which of the objects of its class it is that the holder refers to, from 1, so that two are not called alike;
+// kNoObject: the only one, a tensor, or one of so many that they are entries.
+uint32_t Steps::number_among_alike(uint32_t from, uint32_t to) const {
+  if (graph_.kind(to) == Kind::tensor) return kNoObject;
+  uint32_t alike[kMostAlike], count = 0;
+  for (const uint32_t child : graph_.references(from)) {
+    if (type_of(graph_.object(child)) != type_of(graph_.object(to))) continue;
+    if (std::find(alike, alike + count, child) != alike + count) continue;
+    if (count == kMostAlike) return kNoObject;
+    alike[count++] = child;
+  }
+  return count < 2 ? kNoObject : uint32_t(std::find(alike, alike + count, to) - alike) + 1;
 }
 
 // How a key that is no str is written in brackets.

@@ -18,7 +18,7 @@
 namespace tensorscope::python::agent {
 
 enum class StepKind : uint8_t {
-  unknown,
+  unknown,           // text: the class of what it leads to; `number`: which one of that class, where there are several
   own_dict,          // an object's attributes; text: of a threading.local, whose
   attribute,         // text: its name
   text_key,          // of a dict; text: the key
@@ -88,6 +88,7 @@ class Steps {
   void describe_frame(const Frame& frame, Wanted& wanted);
   void describe_attributes(Object* object, Wanted& wanted);
   std::string key_text(Object* key, int depth);
+  uint32_t number_among_alike(uint32_t from, uint32_t to) const;
 
   const Gil& gil_;
   const ObjectGraph& graph_;

@@ -129,8 +129,9 @@ TestProgram* g_test_program = nullptr;  // with the GIL
 
 PyObject* check_called(PyObject*, PyObject*) {
   TestProgram& program = *g_test_program;
-  Agreement agreement = compare_stack(*program.interpreter, program.capture);
-  if (program.agreement != Agreement::no) program.agreement = agreement;
+  // Python runs here, so that no frame at all is a wrong one.
+  const bool same = compare_stack(*program.interpreter, program.capture) == Agreement::yes;
+  if (program.agreement != Agreement::no) program.agreement = same ? Agreement::yes : Agreement::no;
   program.interpreter->api.increment(program.interpreter->api.none);
   return program.interpreter->api.none;
 }
@@ -195,6 +196,7 @@ Agreement compare_stack(const PythonInterpreter& interpreter, StackId (*capture)
   Undisturbed undisturbed(api);
   Agreement sound = frames_look_sound(interpreter);
   if (sound != Agreement::yes) return sound;
+  StackId id = capture();  // before the interpreter is asked: it makes frame objects, which frames refer to
   Reference frame(api, nullptr);
   if (api.thread_frame != nullptr) {
     frame.move_to(api.thread_frame(api.this_thread_state()));
@@ -203,7 +205,7 @@ Agreement compare_stack(const PythonInterpreter& interpreter, StackId (*capture)
     frame.move_to(innermost);
   }
   if (!frame) return Agreement::nothing_to_compare;
-  for (StackId id = capture(); id != 0; id = python_frame(id).parent) {
+  for (; id != 0; id = python_frame(id).parent) {
     if (python_frame(id).code == 0) return Agreement::yes;  // the rest was left out
     if (!frame) return Agreement::no;
     if (!same_frame(api, frame.get(), id)) {

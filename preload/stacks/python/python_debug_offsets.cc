@@ -6,11 +6,10 @@ namespace tensorscope::stacks {
 
 namespace {
 
-// cookie, version, free_threaded; then runtime_state (3 words), interpreter_state, thread_state (9), interpreter_frame,
-// code_object, pyobject (2), type_object (4), tuple_object (3), list_object (3), ...
+// cookie, version, free_threaded; then runtime_state (3 words), interpreter_state, thread_state, interpreter_frame,
+// code_object, pyobject, type_object, ...
 constexpr size_t kHeaderWords = 3;
 constexpr size_t kRuntimeStateWords = 3;
-constexpr size_t kThreadStateWords = 9;
 constexpr uint64_t kLargestOffset = 4096;
 
 }  // namespace
@@ -20,10 +19,12 @@ bool read_debug_offsets(const DebugOffsetsShape& shape, const void* runtime, uin
   const uint64_t* words = static_cast<const uint64_t*>(runtime);
   if (words[1] != version || words[2] != 0) return false;
   const uint64_t* thread_state = words + kHeaderWords + kRuntimeStateWords + shape.interpreter_state_words;
-  const uint64_t* frame = thread_state + kThreadStateWords;
+  const uint64_t* frame = thread_state + shape.thread_state_words + shape.words_before_frame;
   const uint64_t* code = frame + shape.interpreter_frame_words;
+  // A count of slots stands in the eight bytes before the first local (Include/internal/pycore_frame.h).
+  const uint64_t values_end = shape.values_end == ValuesEnd::pointer ? frame[6] : frame[4] - sizeof(uint64_t);
   const uint64_t used[] = {thread_state[4], frame[1], frame[2], frame[3], frame[4], frame[5],
-                           code[1],         code[3],  code[4],  code[5],  code[9]};
+                           code[1],         code[3],  code[4],  code[5],  code[9],  values_end};
   for (uint64_t offset : used) {
     if (offset >= kLargestOffset) return false;
   }
@@ -31,7 +32,7 @@ bool read_debug_offsets(const DebugOffsetsShape& shape, const void* runtime, uin
       .style = FrameStyle::shims,
       .lines = LineFormat::locations,
       .instruction_unit = 0,
-      .first_shim_owner = 3,  // 3.13 FRAME_OWNED_BY_CSTACK; 3.14 FRAME_OWNED_BY_INTERPRETER, then ..._CSTACK
+      .first_shim_owner = 3,  // 3.13 FRAME_OWNED_BY_CSTACK; 3.14 on FRAME_OWNED_BY_INTERPRETER
       .qualified_names = true,
       .thread_frame = uint16_t(thread_state[4]),
       .cframe_frame = -1,
@@ -47,6 +48,14 @@ bool read_debug_offsets(const DebugOffsetsShape& shape, const void* runtime, uin
       .code_bytecode = uint16_t(code[9]),
       .text_ascii = 40,
       .text_other = 56,
+      .instance_values = InstanceValues::inlined,
+      .instance_dict = -24,  // MANAGED_DICT_OFFSET (Include/internal/pycore_object.h)
+      .values_pointer = 0,
+      .type_shared_keys = shape.type_shared_keys,
+      .frame_object_frame = 24,  // PyFrameObject: header, f_back, f_frame
+      .values_end = shape.values_end,
+      .frame_values_end = uint16_t(values_end),
+      .tagged_integers = shape.values_end == ValuesEnd::pointer,  // both came with 3.14
   };
   return true;
 }

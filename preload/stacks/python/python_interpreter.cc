@@ -63,6 +63,7 @@ Found find_interpreter(PythonInterpreter& interpreter) {
   if (!resolve("Py_GetVersion", api.get_version)) return Found::incomplete;
   bool whole = resolve_api(api);
   read_version(interpreter);
+  if (strstr(api.get_version(), "free-threading")) return Found::free_threaded;
   if (!choose_layout(interpreter.version, api.runtime, interpreter.layout)) return Found::unsupported;
   if (!whole || (interpreter.version >= 0x03090000 && api.thread_frame == nullptr)) return Found::incomplete;
   return Found::yes;

@@ -52,9 +52,10 @@ struct PythonInterpreter {
 };
 
 enum class Found : uint8_t {
-  none,         // no initialised interpreter in this process (yet)
-  unsupported,  // one whose frames this library cannot read; version_text says which
-  incomplete,   // one that does not export what is needed
+  none,           // no initialised interpreter in this process (yet)
+  unsupported,    // one whose frames this library cannot read; version_text says which
+  free_threaded,  // one without a GIL, whose objects lie in another way
+  incomplete,     // one that does not export what is needed
   yes,
 };
 

@@ -2,7 +2,11 @@
 
 namespace tensorscope::stacks {
 
-bool choose_layout(uint64_t version, const void* runtime, PythonLayout& layout) {
+namespace {
+
+constinit ChangeLayout g_change_for_test = nullptr;
+
+bool layout_of(uint64_t version, const void* runtime, PythonLayout& layout) {
   switch (version >> 16) {
     case 0x0308:
       layout = kCpython38;
@@ -23,9 +27,21 @@ bool choose_layout(uint64_t version, const void* runtime, PythonLayout& layout) 
       return read_cpython313(runtime, version, layout);
     case 0x030e:
       return read_cpython314(runtime, version, layout);
+    case 0x030f:
+      return read_cpython315(runtime, version, layout);
     default:
       return false;
   }
 }
+
+}  // namespace
+
+bool choose_layout(uint64_t version, const void* runtime, PythonLayout& layout) {
+  if (!layout_of(version, runtime, layout)) return false;
+  if (g_change_for_test) g_change_for_test(layout);
+  return true;
+}
+
+void set_layout_change_for_test(ChangeLayout change) { g_change_for_test = change; }
 
 }  // namespace tensorscope::stacks

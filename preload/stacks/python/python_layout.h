@@ -1,5 +1,5 @@
-// Where one CPython series keeps what a stack needs: thread state, frames, code objects, strings. One file per series
-// under layouts/ holds the numbers (x86-64, bytes); nothing else in this library knows a Python version.
+// Where one CPython series keeps what stacks and names need: thread state, frames, code objects, strings, attributes.
+// One file per series under layouts/ holds the numbers (x86-64, bytes). HACKING.md says how a series is added.
 //
 // Context: any. Constant once chosen.
 #pragma once
@@ -21,6 +21,21 @@ enum class LineFormat : uint8_t {
   lnotab,     // 3.8, 3.9: (bytes, lines) pairs
   ranges,     // 3.10: the same pairs by range, with "no line" (PEP 626)
   locations,  // 3.11 on: the location table (PEP 657)
+};
+
+// Where an instance that has no __dict__ keeps the values of its attributes.
+enum class InstanceValues : uint8_t {
+  none,        // 3.8 to 3.10: it always has a __dict__
+  pointed_to,  // 3.11: behind a pointer of their own
+  tagged,      // 3.12: behind the pointer that is else the __dict__'s, with its lowest bit set
+  inlined,     // 3.13 on: after the object's own fields
+};
+
+// How a frame says where the values end that its evaluation works with.
+enum class ValuesEnd : uint8_t {
+  unknown,  // 3.8 to 3.10
+  count,    // 3.11 to 3.13: of slots; -1 while the frame's C code runs
+  pointer,  // 3.14 on: to the slot after the last; null while the frame runs
 };
 
 // From 3.14 on a frame's references carry tags in their low bits (Include/internal/pycore_stackref.h); objects are
@@ -53,6 +68,15 @@ struct PythonLayout {
 
   uint16_t text_ascii;  // str: data of compact ASCII strings
   uint16_t text_other;  // str: data of other compact strings
+
+  InstanceValues instance_values;
+  int16_t instance_dict;         // before an instance whose class lets the interpreter manage it: its __dict__
+  int16_t values_pointer;        // pointed_to: before an instance, where its values are
+  uint16_t type_shared_keys;     // class: the names of its instances' attributes (PyHeapTypeObject.ht_cached_keys)
+  uint16_t frame_object_frame;   // frame object: its frame; 0: it is the frame itself
+  ValuesEnd values_end;
+  uint16_t frame_values_end;     // frame: what values_end says
+  bool tagged_integers;          // 3.14 on: a slot of a frame may hold an integer, with both tag bits set
 };
 
 template <typename T>
@@ -71,8 +95,13 @@ extern const PythonLayout kCpython312;
 // free-threaded build, or not what its version says.
 bool read_cpython313(const void* runtime, uint64_t version, PythonLayout& layout);
 bool read_cpython314(const void* runtime, uint64_t version, PythonLayout& layout);
+bool read_cpython315(const void* runtime, uint64_t version, PythonLayout& layout);
 
 // The layout for PY_VERSION_HEX `version`. False: unknown series or free-threaded build.
 bool choose_layout(uint64_t version, const void* runtime, PythonLayout& layout);
+
+// Makes every layout that is chosen from now on a wrong one.
+using ChangeLayout = void (*)(PythonLayout& layout);
+void set_layout_change_for_test(ChangeLayout change);
 
 }  // namespace tensorscope::stacks

@@ -18,7 +18,7 @@ namespace tensorscope::stacks {
 
 namespace {
 
-constexpr size_t kDeallocOffset = 48;  // PyTypeObject.tp_dealloc, 3.8 to 3.14 (Include/cpython/object.h)
+constexpr size_t kDeallocOffset = 48;  // PyTypeObject.tp_dealloc, 3.8 to 3.15 (Include/cpython/object.h)
 
 enum class Status : uint8_t {
   searching,
@@ -116,7 +116,10 @@ bool start_python() {
       set_coverage(Subject::python_stacks, Seen::not_applicable, "no Python interpreter in this process");
       return false;
     case Found::unsupported:
-      switch_python_off("the frames of this version are unknown to tensorscope (it knows 3.8 to 3.14 with the GIL)");
+      switch_python_off("the frames of this version are unknown to tensorscope (it knows 3.8 to 3.15 with the GIL)");
+      return false;
+    case Found::free_threaded:
+      switch_python_off("it is free-threaded, and tensorscope knows the frames of interpreters with the GIL alone");
       return false;
     case Found::incomplete:
       switch_python_off("it does not export the functions required to read its frames");

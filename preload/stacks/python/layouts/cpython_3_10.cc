@@ -24,6 +24,14 @@ const PythonLayout kCpython310 = {
     .code_bytecode = 0,
     .text_ascii = 48,
     .text_other = 72,
+    .instance_values = InstanceValues::none,
+    .instance_dict = 0,
+    .values_pointer = 0,
+    .type_shared_keys = 0,
+    .frame_object_frame = 0,
+    .values_end = ValuesEnd::unknown,
+    .frame_values_end = 0,
+    .tagged_integers = false,
 };
 
 }  // namespace tensorscope::stacks

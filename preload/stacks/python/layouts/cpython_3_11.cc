@@ -23,6 +23,14 @@ const PythonLayout kCpython311 = {
     .code_bytecode = 184,
     .text_ascii = 48,
     .text_other = 72,
+    .instance_values = InstanceValues::pointed_to,
+    .instance_dict = -24,
+    .values_pointer = -32,
+    .type_shared_keys = 872,
+    .frame_object_frame = 24,
+    .values_end = ValuesEnd::count,
+    .frame_values_end = 64,
+    .tagged_integers = false,
 };
 
 }  // namespace tensorscope::stacks

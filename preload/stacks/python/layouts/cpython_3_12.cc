@@ -23,6 +23,14 @@ const PythonLayout kCpython312 = {
     .code_bytecode = 192,
     .text_ascii = 40,
     .text_other = 56,
+    .instance_values = InstanceValues::tagged,
+    .instance_dict = -24,
+    .values_pointer = 0,
+    .type_shared_keys = 880,
+    .frame_object_frame = 24,
+    .values_end = ValuesEnd::count,
+    .frame_values_end = 64,
+    .tagged_integers = false,
 };
 
 }  // namespace tensorscope::stacks

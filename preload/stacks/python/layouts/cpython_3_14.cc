@@ -5,7 +5,13 @@
 namespace tensorscope::stacks {
 
 bool read_cpython314(const void* runtime, uint64_t version, PythonLayout& layout) {
-  return read_debug_offsets({.interpreter_state_words = 16, .interpreter_frame_words = 8, .code_object_words = 11},
+  return read_debug_offsets({.interpreter_state_words = 16,
+                             .thread_state_words = 9,
+                             .words_before_frame = 0,
+                             .interpreter_frame_words = 8,
+                             .code_object_words = 11,
+                             .values_end = ValuesEnd::pointer,
+                             .type_shared_keys = 880},
                             runtime, version, layout);
 }
 

@@ -330,6 +330,7 @@ TEST(Containers, WhatWasNotLookedAtIsNotSaidToBeHeldByCpp) {
   EXPECT_THAT(run.kinds(), ElementsAre());
   ASSERT_EQ(run.leaks.places.size(), 1u);
   EXPECT_TRUE(run.leaks.places[0].holder_unknown);
+  EXPECT_EQ(run.leaks.places[0].names_detail, "there was no time");
   Dumps looked([](Scene& scene) {
     scene.builder.references_complete = false;
     for (int step = 1; step <= scene.steps(); ++step) {

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "scene.h"
 
 namespace tensorscope::analyzer {
@@ -205,6 +207,23 @@ TEST(KeptGraphs, NodesThatAreKeptByThemselves) {
   ASSERT_THAT(run.kinds(), ElementsAre("graph-nodes"));
   EXPECT_EQ(run.only().holders.at(0), "train.py: functions[*]");
   EXPECT_THAT(Dumps([&](Scene& scene) { program(scene, 1); }).kinds(), ElementsAre());
+}
+
+// Where not all of Python was looked through, anything in it may refer to them.
+TEST(KeptGraphs, WhoKeepsNodesIsNotConcludedFromWhatWasNotSeen) {
+  for (const bool seen : {true, false}) {
+    Dumps run([&](Scene& scene) {
+      scene.builder.references_complete = seen;
+      for (int step = 1; step <= scene.steps(); ++step) {
+        const uint32_t node = scene.node(serial_at(step, 1), kAdd);
+        for (int i = 2; i < 12; ++i) scene.node(serial_at(step, i), kTanh, {node});
+      }
+    });
+    ASSERT_THAT(run.kinds(), ElementsAre("graph-nodes"));
+    EXPECT_EQ(run.only().advice, seen ? Advice::find_node_holder : Advice::holder_not_seen);
+    const auto counts_nodes = [](const Fact& fact) { return fact.kind == FactKind::python_nodes; };
+    EXPECT_EQ(std::ranges::count_if(run.only().evidence, counts_nodes), seen ? 1 : 0);
+  }
 }
 
 }  // namespace

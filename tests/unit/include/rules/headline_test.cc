@@ -77,6 +77,8 @@ TEST(Headline, NativeStacks) {
       {{{"libmine.so", "f"}, {"train", "main"}}, 1},
       {{{"libc10.so", "c10::alloc_cpu"}, {"libtorch_cpu.so", "at::native::add"}, {"libc.so.6", "start_thread"}}, 1},
       {{{"libc10.so", ""}, {"libc10.so", "c10::alloc_cpu"}}, 1},
+      // Seen where --find-nan is told of an operation: the operation, not the observer's call.
+      {{{"libtorch_cpu.so", "at::RecordFunction::end"}, {"libtorch_cpu.so", "at::_ops::log::call"}}, 1},
       {{{"libc10.so", ""}, {"", ""}}, 0},
       {{{"", "jit_code"}, {"train", "_start"}}, 0},
   };

@@ -14,6 +14,12 @@ TEST(UsableSeries, OfCPythonWithAGil) {
   EXPECT_EQ(usable_series("3.14.0rc2+ (heads/3.14:1f2a, Aug 30 2025, 10:00:00) [GCC 14.2.0]"), 314);
 }
 
+TEST(UsableSeries, UpToTheNewestThatWasTried) {
+  EXPECT_EQ(usable_series("3.15.2 (main, Nov 10 2026, 10:00:00) [GCC 15.2.0]"), 315);
+  EXPECT_EQ(usable_series("3.16.0a2 (main, Nov 20 2026, 10:00:00) [GCC 15.2.0]"), 0);
+  EXPECT_EQ(usable_series("3.20.0 (main)"), 0);
+}
+
 TEST(UsableSeries, NotOfAFreeThreadedBuild) {
   EXPECT_EQ(usable_series("3.13.0 experimental free-threading build (main, Oct  7 2024, 10:00:00) [GCC 13.2.0]"), 0);
   EXPECT_EQ(usable_series("3.14.0 free-threading build (main, Oct 10 2025, 12:00:00) [GCC 14.2.0]"), 0);
