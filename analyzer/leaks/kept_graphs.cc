@@ -4,8 +4,8 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "autograd/graph_view.h"
 #include "leaks/case.h"
+#include "ownership/graph_roots.h"
 
 namespace tensorscope::analyzer {
 
@@ -347,7 +347,7 @@ void find_loose_nodes(Case& find) {
     subject = without_indexes(row.line());
   }
   // What was not looked through may refer to any of them: then nothing is said of how many Python objects do.
-  const bool seen = names_known(dump) == NamesKnown::all;
+  const bool seen = python_was_looked_through(dump);
   Retained kept = find.retention().only_by({}, referred);
   LeakFinding finding;
   const bool saved = kept.bytes >= kLeastGrowth;

@@ -31,11 +31,11 @@ int rank_of(uint8_t root) {
 }
 constexpr int kRanks = 5;
 
+}  // namespace
+
 bool python_was_looked_through(const Dump& dump) {
   return dump.process.python_version.empty() || (dump.references.present && dump.references.complete);
 }
-
-}  // namespace
 
 const std::string GraphRoots::kNoRoot = "a graph without a Python root";
 const std::string GraphRoots::kUnknownRoot = "a graph whose holder is not known";

@@ -11,6 +11,9 @@
 
 namespace tensorscope::analyzer {
 
+// Whether all that Python holds was seen, or there is no Python: only then does it count that nothing of it is known.
+bool python_was_looked_through(const Dump& dump);
+
 class GraphRoots {
  public:
   GraphRoots(const Dump& dump, const TensorLinks& links);
