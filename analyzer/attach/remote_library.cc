@@ -58,7 +58,7 @@ std::string why_not_at_all(const AttachRequest& request, const MappedFiles& file
   if (files.empty()) {
     return fmt::format("not allowed to look into process {}: try again as its user, or with sudo.", pid);
   }
-  if (state[0] == 'T' || state[0] == 't') {
+  if (state[0] == 'T') {  // not 't', where a tracer has it for a moment
     return fmt::format("process {} is stopped; continue it first (kill -CONT {}).", pid, pid);
   }
   if (files.has({"libtensorscope.so"})) {
