@@ -88,6 +88,17 @@ def test_each_fact_that_is_altered_is_a_difference(change, a_look):
     assert set(compare.differences(exported, look, before, [])) - set(already)
 
 
+def test_what_lasted_while_a_dump_was_written_is_compared(a_look):
+    exported, look = copy.deepcopy(a_look)
+    lives = [{"address": row["address"], "states": [[0, row]], "gone": None} for row in look["tensors"]]
+    meanwhile = {"step": 0, "until": 5}
+    assert compare.lasting_differences(exported, meanwhile, lives) == []
+    changed_row("shape", [99])(exported, look)
+    assert any("shape: [99]" in line for line in compare.lasting_differences(exported, meanwhile, lives))
+    assert compare.lasting_differences(exported, meanwhile, [{**life, "gone": 3} for life in lives]) == []
+    assert compare.lasting_differences(exported, meanwhile, [{**life, "states": [*life["states"], [2, {}]]} for life in lives]) == []
+
+
 def test_a_program_is_its_seed_and_any_part_of_it_is_a_program():
     program = statements.Generator(7).program()
     assert program == statements.Generator(7).program() != statements.Generator(8).program()

@@ -44,6 +44,23 @@ def differences(exported, look, before, states):
     return lines + wrong_sums(found)
 
 
+def lasting_differences(exported, look, lives):
+    """Of a dump that was written while the program went on: tensors that lived all the time and were not changed are as they were."""
+    found = Exported(exported)
+    lines = wrong_sums(found)
+    for life in lives:
+        at_begin = [state for step, state in life["states"] if step <= look["step"]][-1:]
+        changes = [step for step, _ in life["states"] if look["step"] < step <= look["until"]]
+        if not at_begin or changes or (life["gone"] is not None and life["gone"] <= look["until"]):
+            continue
+        row, tensor = {"address": life["address"], **at_begin[0]}, found.tensors.get(life["address"])
+        if tensor is None:
+            lines.append(f"missing: {shown(row)}")
+        else:
+            lines += wrong_fields(tensor, row, FIELDS) + wrong_links(tensor, row, found)
+    return lines
+
+
 def shown(row):
     return ", ".join(f"{name} {value}" for name, value in row.items())
 

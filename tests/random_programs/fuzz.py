@@ -58,13 +58,14 @@ def ids(file):
 
 def states_around(look, looks, lives):
     """Of each life the states between the last dump before this look and the first after it: there the recording has looked at all tensors."""
-    steps = [other["step"] for other in looks if other["program"] == look["program"] and other["dump"] and other["pid"] == look["pid"]]
+    steps = [other["step"] for other in looks if other["program"] == look["program"] and other["dump"] and other["pid"] == look["pid"]
+             and other["kind"] != "meanwhile"]
     first = max([step for step in steps if step <= look["step"]], default=0)
     last = min([step for step in steps if step > look["step"]], default=look["step"])
     found = []
     for life in lives:
-        begun = [state for step, state in life if step < first][-1:]
-        found.append(begun + [state for step, state in life if first <= step <= last])
+        begun = [state for step, state in life["states"] if step < first][-1:]
+        found.append(begun + [state for step, state in life["states"] if first <= step <= last])
     return found
 
 
@@ -78,21 +79,30 @@ def seen_in(name, whole):
         return None
 
 
+def read(look, folder, start_ns, whole):
+    """Pairs of a look and what is exported of it; of a dump that a call made also the recording at that instant, when it has just looked at all."""
+    file = seen_in(name_of(look, folder, start_ns), whole)
+    pairs = [(look, file)]
+    if look["kind"] == "call" and not look["last"] and not look["churn"]:
+        moment = {**look, "kind": "recording at a call", "dump": None, "time": file["process"]["dump_ns"]}
+        pairs.append((moment, seen_in(name_of(moment, folder, start_ns), whole)))
+    return pairs
+
+
 def compared(folder, whole):
-    """Differences of each program that left looks in a folder: {program: [line, ...]}. `whole`: the target came to its end."""
+    """Differences of each program that came to its end: {program: [line, ...]}. `whole`: so did the target."""
     rows = [json.loads(line) for line in (folder / "truth.jsonl").read_text().splitlines()]
-    looks = [row for row in rows if row["kind"] != "lives"]
     lives = {row["program"]: row["lives"] for row in rows if row["kind"] == "lives"}
-    start_ns = exported(looks[0]["dump"])["process"]["start_ns"]
+    begin, *looks = [row for row in rows if row["kind"] != "lives" and row["program"] in ("begin", *lives)]
+    at_begin = exported(begin["dump"])
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        files = list(pool.map(lambda look: seen_in(name_of(look, folder, start_ns), whole), looks))
-    wrong, before = {}, ids(files[0])
-    for look, file in zip(looks[1:], files[1:]):
-        if file is None or look["program"] not in lives:  # a program that did not come to its end
-            continue
-        states = states_around(look, looks, lives[look["program"]])
-        lines = [f"{look['kind']} before statement {look['step']}: {line}" for line in compare.differences(file, look, before, states)]
-        wrong.setdefault(look["program"], []).extend(lines)
+        pairs = list(pool.map(lambda look: read(look, folder, at_begin["process"]["start_ns"], whole), looks))
+    wrong, before = {seed: [] for seed in lives}, ids(at_begin)
+    for look, file in [pair for one in pairs for pair in one if pair[1] is not None]:
+        of_program = lives[look["program"]]
+        lines = compare.lasting_differences(file, look, of_program) if look["kind"] == "meanwhile" else \
+            compare.differences(file, look, before, states_around(look, looks, of_program))
+        wrong[look["program"]] += [f"{look['kind']} before statement {look['step']}: {line}" for line in lines]
         if look["last"]:
             before |= ids(file)  # what one program leaves behind is not the next one's
     return wrong

@@ -170,4 +170,4 @@ def copied(g):
 
 
 def looked(g):
-    return f"look({g.one('call', 'call', 'signal', 'recording', 'recording', 'child')!r})"
+    return f"look({g.one('call', 'call', 'signal', 'meanwhile', 'meanwhile', 'recording', 'recording', 'child')!r})"

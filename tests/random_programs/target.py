@@ -128,8 +128,9 @@ class Program:
     def __init__(self, seed, folder, out):
         self.seed, self.folder, self.out = seed, folder, out
         self.foreign = {}  # data pointer: number of living arrays there
-        self.lives = []  # of each tensor, what it was from which statement on
+        self.lives = []  # of each tensor its address, what it was from which statement on, and after which it was gone
         self.living = {}  # address: number of its life
+        self.awaited = None  # the look of a dump that is being written while the program goes on
         self.threads, self.churners, self.stop = [], [], threading.Event()
         self.step = 0
         self.variables = {
@@ -218,6 +219,7 @@ class Program:
                 error.__traceback__ = None
                 error = None
             self.see_states()
+            self.take_what_was_awaited()
         self.step = len(lines)
         self.end()
 
@@ -249,14 +251,18 @@ class Program:
             living[tensor._cdata] = number
             state = state_of(tensor)
             if number == len(self.lives):
-                self.lives.append([])
-            if not self.lives[number] or self.lives[number][-1][1] != state:
-                self.lives[number].append([self.step, state])
+                self.lives.append({"address": tensor._cdata, "states": [], "gone": None})
+            states = self.lives[number]["states"]
+            if not states or states[-1][1] != state:
+                states.append([self.step, state])
+        for address in self.living.keys() - living.keys():
+            self.lives[self.living[address]]["gone"] = self.step
         self.living = living
 
     def look(self, kind, last=False):
         if libtensorscope is None:
             return
+        self.take_what_was_awaited(wait=True)
         self.see_states()
         here = list(tensors())
         known = [{"address": tensor._cdata, "python": type(tensor).__name__, "life": self.living[tensor._cdata], **state_of(tensor)} for tensor in here]
@@ -271,6 +277,10 @@ class Program:
                 os._exit(0)
             os.waitpid(child, 0)
             return
+        if kind == "meanwhile":
+            self.awaited = {**row, "tensors": [], "storages": []}, self.dumps()
+            os.kill(os.getpid(), signal.SIGUSR1)
+            return
         if kind == "signal":
             row["dump"] = self.by_signal()
         elif kind == "recording":
@@ -281,14 +291,28 @@ class Program:
             row["dump"] = libtensorscope.dump()
         self.write(row)
 
+    def dumps(self):
+        return set(self.folder.glob("*.tscope"))
+
     def by_signal(self):
-        before = set(self.folder.glob("*.tscope"))
+        before = self.dumps()
         os.kill(os.getpid(), signal.SIGUSR1)
-        while True:
-            new = set(self.folder.glob("*.tscope")) - before
-            if new:
-                return str(new.pop())
+        while self.dumps() == before:
             time.sleep(0.002)
+        return str((self.dumps() - before).pop())
+
+    def take_what_was_awaited(self, wait=False):
+        """Writes the look of a dump for which nobody waited, once that is there."""
+        while self.awaited is not None:
+            row, before = self.awaited
+            new = self.dumps() - before
+            if new:
+                self.write({**row, "dump": str(new.pop()), "until": self.step})
+                self.awaited = None
+            elif wait:
+                time.sleep(0.002)
+            else:
+                return
 
     def write(self, row):
         self.out.write(json.dumps(row) + "\n")
