@@ -47,10 +47,11 @@ size_t take_names(Dump& dump, const Dump& earlier) {
     const auto then = before.find(dump.tensors[i].serial);
     const bool take = then != before.end() && !has_references(dump, i);
     for (const Reference& row : take ? earlier.references.of(then->second) : references.of(i)) {
-      if (take && format::ReferenceRoot(row.root) == format::ReferenceRoot::node)
-        continue;  // the number of another graph
+      // A node's number is that of the earlier graph. In a damaged dump other references may have one, too.
+      if (take && format::ReferenceRoot(row.root) == format::ReferenceRoot::node) continue;
       rows.push_back(row);
       rows.back().tensor = i;
+      if (take) rows.back().node = kNoNode;
     }
     if (take) references.tensors[i] = earlier.references.tensors[then->second];
     taken += take;

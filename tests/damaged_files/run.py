@@ -152,8 +152,12 @@ def one_file(seed, files, folder, keep, verbs=VERBS_A_FILE):
     suffix = choice.choice((".tscope", ".tscope", ".recording", ".values"))
     first, second = files[suffix]
     original = choice.choice(first)
+    for old in folder.glob("damaged*"):
+        old.unlink()
     damaged = folder / f"damaged{suffix}"
     damaged.write_bytes(damage.damaged(choice, original.read_bytes()))
+    if suffix == ".recording":  # whose names come from the dumps beside it
+        (folder / "damaged.tscope").write_bytes(damage.damaged(choice, choice.choice(files[".tscope"][0]).read_bytes()))
     others = [path for path in first if path != original] or second
     found = []
     for line in choice.sample(verbs_of(suffix), verbs):
@@ -162,10 +166,10 @@ def one_file(seed, files, folder, keep, verbs=VERBS_A_FILE):
             arguments.append("--no-cache")
         wrong = judged(arguments, folder)
         if wrong:
-            name = keep / f"{seed}-{arguments[0]}{suffix}"
             keep.mkdir(parents=True, exist_ok=True)
-            shutil.copy(damaged, name)
-            found += [f"{line} on {name.name} (of {original.name}): {what}" for what in wrong]
+            for path in folder.glob("damaged*"):
+                shutil.copy(path, keep / f"{seed}{path.suffix}")
+            found += [f"{line} on {seed}{suffix} (of {original.name}): {what}" for what in wrong]
         remove_written(folder)
     return found
 

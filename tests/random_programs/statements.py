@@ -109,7 +109,7 @@ def shared(g):
 def foreign(g):
     n = g.number(40)
     return g.one(f"{g.new()} = from_numpy({g.shape()})", f"{g.new()} = from_numpy(({n},))[{g.number(4)}:]", f"{g.new()} = from_buffer({4 + n * 4})",
-                 f"{g.new()} = torch.from_dlpack(torch.ones({g.shape()}))", f"kept.append({g.old()}.numpy())", f"{g.new()} = torch.from_numpy({g.old()}.detach().clone().numpy())",
+                 f"{g.new()} = torch.from_dlpack(torch.ones({g.shape()}))", f"kept.append({g.old()}.numpy())", f"{g.new()} = through_numpy({g.old()})",
                  f"{g.old()}.set_(from_numpy(({n},)))", f"{g.new()} = same_array_twice({1 + n})", f"{g.old()}.data = from_numpy({g.shape()})")
 
 

@@ -137,7 +137,7 @@ class Program:
             "torch": torch, "gc": gc, "copy": copy, "pickle": pickle, "weakref": weakref, "kept": [], "Plain": Plain, "Wrapper": Wrapper, "Twice": Twice,
             "fail": fail, "error_of": error_of, "paused": paused, "in_thread": in_thread, "inference": inference, "vmapped": vmapped, "fake": fake,
             "in_cycle": Cycle, "file_name": self.file_name, "from_numpy": self.from_numpy, "from_buffer": self.from_buffer,
-            "same_array_twice": self.same_array_twice, "saved_and_loaded": self.saved_and_loaded, "waiting_thread": self.waiting_thread,
+            "through_numpy": self.through_numpy, "same_array_twice": self.same_array_twice, "saved_and_loaded": self.saved_and_loaded, "waiting_thread": self.waiting_thread,
             "churn": self.churn, "look": self.look}
 
     def file_name(self):
@@ -158,6 +158,12 @@ class Program:
         array = numpy.zeros(shape, dtype=numpy.float32)
         self.remember(array, array.ctypes.data)
         return torch.from_numpy(array)
+
+    def through_numpy(self, tensor):
+        """An array over memory of torch's; of a functional tensor numpy would make a copy of its own."""
+        if torch._is_functional_tensor(tensor):
+            raise TypeError("numpy copies it")
+        return torch.from_numpy(tensor.detach().clone().numpy())
 
     def same_array_twice(self, size):
         array = numpy.zeros(size)

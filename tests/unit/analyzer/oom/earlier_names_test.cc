@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -76,6 +77,18 @@ TEST_F(EarlierNames, ModulesHaveTheirsAlsoWhereNoTensorIsInBoth) {
   Dump dump = write(later, "train.1.2.tscope");
   EXPECT_EQ(take_names(dump, write(before, "train.1.1.tscope")), 0u);
   EXPECT_EQ(dump.module_names.at(0x500).path, "net.inner");
+}
+
+TEST_F(EarlierNames, HaveNoNumbersOfTheEarlierGraph) {
+  DumpBuilder before = builder(1'000'000'000, true);
+  before.reference({101, "odd", "train.py", "list", format::ReferenceRoot::global, format::ReferenceRole::plain, 1,
+                    before.graph_node({"N5torch8autograd9generated9TBackwardE"})});
+  Dump dump = write(builder(4'000'000'000, false), "train.1.oom-1.tscope");
+  const Dump earlier = write(before, "train.1.1.tscope");
+  const auto numbered = [](const Reference& row) { return row.node != kNoNode; };
+  ASSERT_EQ(std::ranges::count_if(earlier.references.rows, numbered), 1);
+  ASSERT_GT(take_names(dump, earlier), 0u);
+  EXPECT_EQ(std::ranges::count_if(dump.references.rows, numbered), 0);
 }
 
 TEST_F(EarlierNames, AreNotThoseOfAnotherRunOrALaterMoment) {
