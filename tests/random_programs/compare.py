@@ -21,7 +21,10 @@ class Exported:
 
 
 def churned(tensor):
-    return tensor["shape"] is not None and tensor["shape"][:1] == [CHURN]
+    """One of a churning thread, also where it was freed before its shape was read."""
+    if tensor["shape"] is None:
+        return any(holder["text"] == "freed during the dump" for holder in tensor["holders"])
+    return tensor["shape"][:1] == [CHURN]
 
 
 def differences(exported, look, before, states):
