@@ -10,6 +10,7 @@
 #include "python/objects.h"
 #include "support/message.h"
 #include "support/state.h"
+#include "watch/unseen_work.h"
 
 namespace tensorscope::watch {
 
@@ -72,13 +73,17 @@ def tensorscope_read():
             found(owner, name, step, math.isnan(used[key][index]))
     checked(len(waiting))
 def tensorscope_safely(work):
+    if not tensorscope_may_check():
+        return
+    unseen_begins()
     try:
-        if tensorscope_may_check():
-            with torch.inference_mode(False), torch.no_grad():
-                work()
+        with torch._C.DisableTorchFunction(), torch.inference_mode(False), torch.no_grad():
+            work()
     except Exception as error:
         tensorscope_state['on'] = False
         failed(str(error)[:200])
+    finally:
+        unseen_ends()
 def tensorscope_tensors(value, depth):
     if isinstance(value, torch.Tensor):
         yield value
@@ -173,7 +178,8 @@ bool register_device_hooks(const Gil& gil) {
     const char* const last = strrchr(name, '.');
     done = module && gil->PyDict_SetItemString(globals.get(), last ? last + 1 : name, module) == 0;
   }
-  for (python::MethodDefinition* method : {&g_found_method, &g_checked_method, &g_failed_method}) {
+  for (python::MethodDefinition* method :
+       {&g_found_method, &g_checked_method, &g_failed_method, &g_unseen_begins, &g_unseen_ends}) {
     const Owned function(gil, done ? gil->PyCFunction_NewEx(method, nullptr, nullptr) : nullptr);
     done = function && gil->PyDict_SetItemString(globals.get(), method->name, function.get()) == 0;
   }
