@@ -75,6 +75,11 @@ void wake_collector();
 bool end_for_a_moment();
 void begin_again();
 
+// Has the collector write the log (support/log.h), and waits. Context: as request_and_wait().
+void finish_log();
+// The same, a second at most, for a thread that ends the program by _exit(), also in a signal handler: takes no lock.
+void finish_log_before_exit();
+
 // Around fork (called by hooks/process/fork.cc from pthread_atfork handlers, before the tables' own).
 void before_fork();
 void after_fork_in_parent();

@@ -59,6 +59,7 @@ void finish(int status) {
   watch::finish_find_nan();
   watch::end_values();
   if (watch::values_are_taken() || recording::has_begun()) collector::run_at_the_end(finish_files);
+  collector::finish_log();
 }
 
 int main_and_dump(int argc, char** argv, char** environment) {
@@ -122,6 +123,7 @@ void flush_files() {
   if (tensorscope::activated() && uint32_t(getpid()) == tensorscope::process_info().pid) {
     tensorscope::watch::flush_before_exit();
     tensorscope::recording::flush_before_exit();
+    tensorscope::collector::finish_log_before_exit();
   }
 }
 
