@@ -12,6 +12,7 @@
 
 #include "collector/all_switch.h"
 #include "collector/fork_restart.h"
+#include "collector/log_flush.h"
 #include "collector/request_file.h"
 #include "collector/settings_file.h"
 #include "collector/watches.h"
@@ -29,7 +30,6 @@
 #include "support/enough_memory.h"
 #include "support/futex.h"
 #include "support/helper_thread.h"
-#include "support/log.h"
 #include "support/message.h"
 #include "support/mutex.h"
 #include "support/option_values.h"
@@ -75,7 +75,6 @@ std::atomic<uint64_t> g_signal_ns{0};
 std::atomic<uint32_t> g_growths{0};
 uint32_t g_growths_served = 0;  // collector only
 std::atomic<uint64_t> g_growth_ns{0};
-std::atomic<uint32_t> g_log_asked{0}, g_log_served{0};  // by threads that end the program
 dump::Failure g_near;  // collector thread only: a limit that it found to be near
 bool g_is_near = false;
 Request g_asked = Request::none;  // collector only: dump, top or top_cheap, by a request file
@@ -194,12 +193,6 @@ void show_own_handler() {
   const char* detail = coverage(Subject::signal_trigger).detail.load(std::memory_order_acquire);
   const char* name = detail == rules::kOwnHandlerRuns ? rules::kCollectorNameOwnHandler : rules::kCollectorName;
   if (std::exchange(shown, name) != name) pthread_setname_np(pthread_self(), name);
-}
-
-void write_waiting_log() {
-  const uint32_t asked = g_log_asked.load(std::memory_order_acquire);
-  write_log();
-  if (g_log_served.exchange(asked, std::memory_order_acq_rel) != asked) futex_wake(g_log_served);
 }
 
 // Until a job comes. Where torch has been loaded and its Python part is still being imported, that is looked at from
@@ -590,22 +583,6 @@ void begin_again() {
   set_coverage(Subject::signal_trigger, Seen::no, "no thread can be made any more: the program has changed namespaces");
 }
 
-void finish_log() {
-  if (log_lines_wait()) run_and_wait(write_log);
-}
-
-void finish_log_before_exit() {
-  if (!log_lines_wait()) return;
-  constexpr uint64_t kPatienceNs = 1'000'000'000;
-  const uint32_t asked = g_log_asked.fetch_add(1, std::memory_order_acq_rel) + 1;
-  wake_collector();
-  const uint64_t until = monotonic_ns() + kPatienceNs;
-  for (;;) {
-    const uint32_t written = g_log_served.load(std::memory_order_acquire);
-    if (int32_t(written - asked) >= 0 || !futex_wait_until(g_log_served, written, until)) return;
-  }
-}
-
 void before_fork() {
   t_gate_held = dump::lock_fork_gate_for_fork();
   t_restart_after_fork = false;
@@ -625,8 +602,7 @@ void after_fork_in_child() {
   g_signals_served = 0;
   g_growths.store(0, std::memory_order_relaxed);
   g_growths_served = 0;
-  g_log_asked.store(0, std::memory_order_relaxed);
-  g_log_served.store(0, std::memory_order_relaxed);
+  reset_log_flush_after_fork();
   g_is_near = false;
   g_asked = Request::none;
   near_limit::g_given_up.store(false, std::memory_order_relaxed);

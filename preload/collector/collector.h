@@ -74,12 +74,6 @@ void wake_collector();
 // later at the latest. False: they did not, and all is as it was. Context: a thread of the program.
 bool end_for_a_moment();
 void begin_again();
-
-// Has the collector write the log (support/log.h), and waits. Context: as request_and_wait().
-void finish_log();
-// The same, a second at most, for a thread that ends the program by _exit(), also in a signal handler: takes no lock.
-void finish_log_before_exit();
-
 // Around fork (called by hooks/process/fork.cc from pthread_atfork handlers, before the tables' own).
 void before_fork();
 void after_fork_in_parent();

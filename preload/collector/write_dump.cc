@@ -445,11 +445,10 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
     return false;
   }
   copy_text(std::string(directory) + "/" + name, path);
-  const SummaryText text(summary, request.requested_ns);
+  const SummaryText text(summary, request.requested_ns, tables.left_out);
   times.log(request, path, text.text, found);
   if (request.passing) return true;
   count(request.reason);
-  const SummaryText text(summary, request.requested_ns, tables.left_out);
   if (short_report_wanted(request)) {
     print_short_report(request, tables, graph, found, path, text.text, "");
   } else if (!options().quiet) {

@@ -1,5 +1,7 @@
 """The log (TENSORSCOPE_LOG): what was found, what each dump did, what is off and why, in one run of a program."""
 
+# Covers: preload/support/log.cc preload/collector/log_flush.cc
+
 import re
 
 import pytest

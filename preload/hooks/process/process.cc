@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collector/collector.h"
+#include "collector/log_flush.h"
 #include "hooks/activation.h"
 #include "hooks/attach.h"
 #include "hooks/libc_function.h"
