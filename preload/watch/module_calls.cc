@@ -460,7 +460,10 @@ std::vector<UnmatchedWatch> unmatched_watches() {
 void reset_module_calls_after_fork() {
   if (t_running) t_running->clear();
   reset_saved_tensors_after_fork();
-  if (g_calls) g_calls = new (std::nothrow) Calls(g_calls->settings);
+  if (!g_calls) return;
+  const int tries_left = g_calls->tries_left;  // what the parent has learnt of torch, the child knows
+  g_calls = new (std::nothrow) Calls(g_calls->settings);
+  if (g_calls) g_calls->tries_left = tries_left;
 }
 
 }  // namespace tensorscope::watch
