@@ -74,6 +74,7 @@ void wake_collector();
 // later at the latest. False: they did not, and all is as it was. Context: a thread of the program.
 bool end_for_a_moment();
 void begin_again();
+
 // Around fork (called by hooks/process/fork.cc from pthread_atfork handlers, before the tables' own).
 void before_fork();
 void after_fork_in_parent();

@@ -56,7 +56,7 @@ void log_beginning() {
   start_process_info();
   const ProcessInfo& process = process_info();
   log(LogLevel::info, "tensorscope " TENSORSCOPE_VERSION " records {} (process {} of {}) on {}", process.program,
-      process.pid, process.parent_pid, process.host);
+      process.pid, process.parent_pid, options().confidential ? "a host that is left out" : process.host);
   log(LogLevel::info, "torch is in {}", torch::torch_package());
   visit_options(log_option, nullptr);
 }
