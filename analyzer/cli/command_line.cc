@@ -161,6 +161,11 @@ std::string parse_mistake(const CLI::App& app, const std::string& verb_word, con
 
 void Invocation::say(const std::string& text) { err += "tensorscope: " + text::clean(text) + "\n"; }
 
+void Invocation::say_once(const std::string& text) {
+  const std::string line = "\ntensorscope: " + text::clean(text) + "\n";
+  if (("\n" + err).find(line) == std::string::npos) say(text);
+}
+
 int run_command_line(std::vector<std::string> arguments, const text::Terminal* terminal, Invocation& invocation) {
   CLI::App app(kAbout, "tensorscope");
   app.formatter(std::make_shared<WrappedHelp>());

@@ -10,7 +10,7 @@
 namespace tensorscope::cli {
 
 int finish(Invocation& invocation, const analyzer::Dump& dump, int status) {
-  for (const std::string& problem : dump.problems) invocation.say(problem);
+  for (const std::string& problem : dump.problems) invocation.say_once(problem);
   return dump.problems.empty() && dump.complete ? status : kBadInput;
 }
 

@@ -78,7 +78,7 @@ std::string process_table(const Dump& dump, const Terminal& terminal) {
     if (!value.empty()) table.row({name, value});
   };
   add("program", text::program_name(process));
-  add("command", joined(process.command_line));
+  add("command", process.command_line.empty() ? "not recorded" : joined(process.command_line));
   add("executable", process.executable);
   add("directory", process.working_directory);
   add("process", fmt::format("{}, parent {}", process.pid, process.parent_pid));
@@ -86,7 +86,7 @@ std::string process_table(const Dump& dump, const Terminal& terminal) {
   if (process.forked_from != 0) {
     add("forked", fmt::format("from {}; older allocations are marked inherited", process.forked_from));
   }
-  add("host", process.host);
+  add("host", process.host.empty() ? "not recorded" : process.host);
   add("rank", ranks(process));
   add("run", process.run_id);
   add("started", moment(process.start_unix_ns));
@@ -124,7 +124,10 @@ std::string contents_table(const Dump& dump, const Terminal& terminal) {
   auto sentinel = [](size_t rows) { return rows > 0 ? rows - 1 : 0; };  // index 0 means "none"
   table.row({"tensors", text::count(dump.tensors.size()),
              fmt::format("{} created since start", text::count(dump.totals.tensors_total))});
-  table.row({"storages", text::count(dump.storages.size())});
+  const auto unread = size_t(std::count_if(dump.tensors.begin(), dump.tensors.end(),
+                                           [](const analyzer::Tensor& each) { return !each.knows_memory(); }));
+  table.row({"storages", text::count(dump.storages.size()),
+             unread == 0 ? "" : "not known for " + text::counted(unread, "tensor") + " that could not be read"});
   table.row({"allocations", text::count(dump.allocations.size())});
   table.row({"autograd nodes", text::count(dump.nodes.size())});
   table.row({"sites", text::count(sentinel(dump.sites.size())), "distinct stacks"});
@@ -213,6 +216,17 @@ void add_process_parts(const analyzer::ProcessParts& parts, const Add& add) {
   }
 }
 
+template <typename Add>
+void add_children(const analyzer::Totals& totals, const Add& add) {
+  if (totals.children == 0) return;
+  const std::string of = totals.children == 1 ? "1 child process" : text::count(totals.children) + " child processes";
+  if (totals.children_private_bytes > 0) {
+    add("children", text::bytes(totals.children_private_bytes), "private memory of " + of);
+  } else {
+    add("children", "-", fmt::format("private memory of {} not recorded: not measured in time, or not to be read", of));
+  }
+}
+
 std::string memory_table(const Dump& dump, const Terminal& terminal) {
   const analyzer::Totals& totals = dump.totals;
   text::Table table({{.title = ""}, {.title = "", .align = Align::right}, {.title = "", .least = 12}});
@@ -223,6 +237,7 @@ std::string memory_table(const Dump& dump, const Terminal& terminal) {
   add("resident", some_bytes(totals.resident_bytes), peak(totals.resident_peak_bytes));
   add_malloc(totals, add);
   add_process_parts(dump.process_parts, add);
+  add_children(totals, add);
   add("cgroup", some_bytes(totals.cgroup_current),
       totals.cgroup_limit == 0 ? "no limit known" : "limit " + text::bytes(totals.cgroup_limit));
   for (const analyzer::DeviceMemory& memory : dump.device_memory) device_rows(memory, add);

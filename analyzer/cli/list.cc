@@ -135,6 +135,12 @@ int list(const ListOptions& options, Invocation& invocation) {
       table.row(std::move(cells));
     }
   }
+  size_t unread = 0;
+  for (const Family& family : families) {
+    unread += size_t(std::count_if(family.tensors.begin(), family.tensors.end(), [&](uint32_t tensor) {
+      return !opened.dump.tensors[tensor].knows_memory();
+    }));
+  }
   if (tensors == 0) {
     const std::string why = text::no_match_words(opened.why_nothing(selection, options.filter));
     invocation.out += text::wrap(text::clean(why), invocation.terminal.width, 2) + "\n";
@@ -143,6 +149,7 @@ int list(const ListOptions& options, Invocation& invocation) {
   invocation.out += table.text(invocation.terminal);
   std::string sum = fmt::format("{}, {}; a storage's bytes are counted once, at its oldest tensor",
                                 text::counted(tensors, "tensor"), text::bytes(text::tensor_bytes(opened, selection)));
+  if (unread != 0) sum += fmt::format("; {} could not be read: their bytes are not among them", text::count(unread));
   invocation.out += text::wrap(sum, invocation.terminal.width, 2) + "\n";
   invocation.out += text::moment_names_line(opened, invocation.terminal);
   if (shown < tensors)

@@ -68,7 +68,7 @@ int query(const QueryOptions& options, Invocation& invocation) {
   rows.end();
   invocation.out += text.str();
   say_unread(invocation, inputs.unread());
-  for (const std::string& problem : inputs.problems()) invocation.say(problem);
+  for (const std::string& problem : inputs.problems()) invocation.say_once(problem);
   return inputs.problems().empty() ? kOk : kBadInput;
 }
 

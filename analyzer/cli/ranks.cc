@@ -39,7 +39,7 @@ int ranks(const RanksOptions& options, Invocation& invocation) {
     status = kBadInput;
   }
   for (const analyzer::RankDump& dump : read.dumps) {
-    for (const std::string& problem : dump.problems) invocation.say(problem);
+    for (const std::string& problem : dump.problems) invocation.say_once(problem);
     if (!dump.problems.empty()) status = kBadInput;
   }
   if (read.dumps.empty()) return kBadInput;

@@ -218,6 +218,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
   clear("--no-native", "TENSORSCOPE_NATIVE", "0", "record no native stacks (faster still)");
   clear("--no-python", "TENSORSCOPE_PYTHON", "0", "record no Python stacks");
   clear("--no-names", "TENSORSCOPE_NAMES", "0", "do not look up names and holders (never takes the GIL)");
+  clear("--confidential", "TENSORSCOPE_CONFIDENTIAL", "1",
+        "leave command line, source lines and host out of all files");
   clear("--quiet", "TENSORSCOPE_QUIET", "1", "do not print a line on standard error for each dump");
   verb->add_option("--find-nan", options->find_nan,
                    "name the first operation that makes a NaN or infinity; stop: end the program there")

@@ -4,9 +4,11 @@
 #include <cctype>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "dump/reader.h"
 #include "tensorscope/dump_format.h"
+#include "tensorscope/recording_format.h"
 #include "tensorscope/values_format.h"
 
 namespace tensorscope::analyzer {
@@ -166,8 +168,11 @@ uint64_t checksum_in_file(const ByteSource& source, uint64_t offset, const forma
 }
 
 std::string chunk_name(uint32_t type) {
-  for (const format::ChunkKind& known : format::kChunkKinds) {
-    if (known.type == type) return known.name;
+  for (const std::span<const format::ChunkKind> all :
+       {std::span<const format::ChunkKind>(format::kChunkKinds), std::span<const format::ChunkKind>(format::kRecordingChunkKinds)}) {
+    for (const format::ChunkKind& known : all) {
+      if (known.type == type) return known.name;
+    }
   }
   std::string letters;
   for (int shift = 0; shift < 32; shift += 8) {

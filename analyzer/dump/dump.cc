@@ -26,6 +26,17 @@ bool Tensor::is_view() const { return (flags & uint32_t(format::TensorFlag::view
 bool Tensor::knows_view() const { return (known & uint32_t(format::TensorKnown::leaf)) != 0; }
 bool Tensor::knows_offset() const { return (known & uint32_t(format::TensorKnown::strides)) != 0; }
 
+// Of one that was freed while the dump was written, no memory is left.
+bool Tensor::knows_memory() const {
+  return (known & uint32_t(format::TensorKnown::storage)) != 0 ||
+         (flags & uint32_t(format::TensorFlag::freed_during_dump)) != 0;
+}
+
+bool Tensor::knows_size() const {
+  constexpr auto kNeeded = uint32_t(format::TensorKnown::sizes) | uint32_t(format::TensorKnown::dtype);
+  return is_sparse() ? parts != 0 : (known & kNeeded) == kNeeded;
+}
+
 bool Tensor::is_sparse() const {
   return class_name.ends_with("::SparseTensorImpl") || class_name.ends_with("::SparseCsrTensorImpl");
 }

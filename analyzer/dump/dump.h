@@ -106,6 +106,8 @@ struct Tensor {
   bool is_view() const;
   bool knows_view() const;    // whether is_view() says something: read with the other facts of autograd
   bool knows_offset() const;  // the same of storage_offset, which is read with the strides
+  bool knows_memory() const;  // whether it has a storage, and which: without, storage is kNone
+  bool knows_size() const;    // without, nbytes is 0
   bool is_sparse() const;  // indices and values, tensors themselves (Dump::parts), instead of a storage
 };
 

@@ -86,7 +86,8 @@ enum class FactKind : uint8_t {
   other_files,
   children,
   malloc_unknown,  // no value: not in every dump
-  python_unknown   // likewise
+  python_unknown,    // likewise
+  children_unknown,  // likewise
 };
 bool in_bytes(FactKind kind);
 

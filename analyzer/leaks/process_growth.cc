@@ -189,6 +189,7 @@ ProcessGrowth process_growth(const std::vector<View>& views) {
   if (!std::all_of(views.begin(), views.end(), heap_known)) growth.parts.push_back({FactKind::malloc_unknown});
   if (!std::all_of(views.begin(), views.end(), python_known) && !std::none_of(views.begin(), views.end(), has_python))
     growth.parts.push_back({FactKind::python_unknown});
+  if (!std::all_of(views.begin(), views.end(), children_known)) growth.parts.push_back({FactKind::children_unknown});
   return growth;
 }
 

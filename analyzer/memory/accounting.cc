@@ -13,7 +13,7 @@ uint64_t DeviceSums::outside_bytes() const {
 }
 
 uint64_t DeviceSums::tensors() const {
-  uint64_t sum = in_tensors.tensors + mapped.tensors + no_memory.tensors;
+  uint64_t sum = in_tensors.tensors + mapped.tensors + no_memory.tensors + unread.tensors;
   for (const auto& [kind, part] : outside) sum += part.tensors;
   return sum;
 }
@@ -147,8 +147,15 @@ void Accounts::add_bare_tensors(const Dump& dump) {
     item.site = tensor.site;
     item.thread = tensor.thread;
     item.created_ns = tensor.created_ns;
-    sums(item.device).no_memory.tensors += 1;
+    DeviceSums& device = sums(item.device);
+    (tensor.knows_memory() ? device.no_memory : device.unread).tensors += 1;
   }
+}
+
+uint64_t Accounts::unread_tensors() const {
+  uint64_t sum = 0;
+  for (const DeviceSums& device : devices_) sum += device.unread.tensors;
+  return sum;
 }
 
 uint64_t Accounts::total_bytes() const {

@@ -43,6 +43,7 @@ struct DeviceSums {
   // Storages in no recorded allocation: numpy, DLPack, shared, pinned, other callers of the CUDA runtime.
   std::map<StorageKind, MemorySum> outside;
   MemorySum no_memory;  // tensors without memory: meta, fake, sparse and other wrappers, empty ones
+  MemorySum unread;     // tensors of which the dump does not know whether they have memory, and which
 
   uint64_t allocator_bytes() const { return in_tensors.bytes + mapped.bytes + no_tensor.bytes + rounding.bytes; }
   uint64_t outside_bytes() const;
@@ -59,6 +60,8 @@ class Accounts {
   // By device.
   const std::vector<DeviceSums>& devices() const { return devices_; }
   uint64_t total_bytes() const;  // of all items
+  // How many tensors could not be read: blocks that no tensor seems to use may be theirs.
+  uint64_t unread_tensors() const;
 
  private:
   void add_storages(const Dump& dump, rules::AllocationShares& shares);

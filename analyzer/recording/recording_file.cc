@@ -48,6 +48,18 @@ class Teller {
     format::RecordedEvent event;
   };
 
+  // A few are enough to see where the file was changed.
+  void damaged_in(const ChunkView& chunk) {
+    constexpr uint64_t kMostNamed = 3;
+    ++ends_.damaged;
+    if (chunk.offset == damaged_at_) return;
+    damaged_at_ = chunk.offset;
+    if (++damaged_chunks_ > kMostNamed + 1) return;
+    if (!ends_.damaged_chunks.empty()) ends_.damaged_chunks += ", ";
+    ends_.damaged_chunks += damaged_chunks_ > kMostNamed
+                                ? "and others"
+                                : "the '" + chunk_name(chunk.type) + "' chunk at byte " + with_commas(chunk.offset);
+  }
   void malformed(const ChunkView& chunk) { ends_.problems.push_back(malformed_chunk(chunk, name_)); }
 
   template <typename Root>
@@ -85,7 +97,7 @@ class Teller {
       waiting_.push_back({event.order, event.makes(), event});
       ++ends_.events;
     }
-    if (decoder.damaged()) ++ends_.damaged;
+    if (decoder.damaged()) damaged_in(chunk);
   }
 
   void tell(uint64_t up_to) {
@@ -124,7 +136,7 @@ class Teller {
       const bool strides = (row->known() & uint32_t(format::TensorKnown::strides)) != 0;
       const size_t count = size_t(row->ndim()) * ((sizes ? 1 : 0) + (strides ? 1 : 0));
       if (row->dims() > room || count > room - row->dims()) {
-        ++ends_.damaged;
+        damaged_in(chunk);
         continue;
       }
       std::span<const int64_t> dims;
@@ -144,6 +156,7 @@ class Teller {
 
   const std::string& name_;
   RecordingVisitor& visitor_;
+  uint64_t damaged_at_ = UINT64_MAX, damaged_chunks_ = 0;
   RecordingEnds& ends_;
   std::vector<Waiting> waiting_;
   uint32_t flush_ = 0;
@@ -176,7 +189,8 @@ RecordingEnds RecordingFile::replay(RecordingVisitor& visitor) const {
   }
   ends.problems.insert(ends.problems.begin(), problems.begin(), problems.end());
   if (ends.damaged != 0) {
-    ends.problems.push_back("left out of " + name_ + ": " + with_commas(ends.damaged) + " parts of events that cannot be read.");
+    ends.problems.push_back("left out of " + name_ + ": " + with_commas(ends.damaged) +
+                            " parts of events that cannot be read, in " + ends.damaged_chunks + ".");
   }
   return ends;
 }

@@ -40,7 +40,8 @@ struct RecordingEnds {
   uint64_t end_ns = 0;
   uint64_t events = 0;
   uint64_t late = 0;     // events that came after later ones had been told
-  uint64_t damaged = 0;  // parts of events that could not be read
+  uint64_t damaged = 0;        // parts of events that could not be read
+  std::string damaged_chunks;  // those they are in, as far as they fit into a sentence
   std::vector<std::string> problems;
 };
 

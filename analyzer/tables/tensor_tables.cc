@@ -46,9 +46,10 @@ constexpr Column kTensors[] = {
     {"evidence", text, "why this category",
      [](In in, At at, Out out) { text_or_null(out, in.opened().holders.evidence(uint32_t(at.index))); }},
     {"bytes", whole, "of its elements; views and aliases share memory",
-     [](In in, At at, Out out) { out.whole(tensor_at(in, at).nbytes); }},
-    {"own_bytes", whole, "live bytes counted at this tensor: its storage's at one of the storage's tensors, else 0",
+     [](In in, At at, Out out) { if (tensor_at(in, at).knows_size()) out.whole(tensor_at(in, at).nbytes); }},
+    {"own_bytes", whole, "live bytes counted at this tensor: its storage's at one of the storage's tensors, else 0; null: not known",
      [](In in, At at, Out out) {
+       if (!tensor_at(in, at).knows_memory()) return;
        const uint32_t item = in.opened().accounts.item_of_tensor(uint32_t(at.index));
        out.whole(in.everything().speaker(item) == at.index ? in.opened().accounts.items()[item].bytes : 0);
      }},
@@ -76,11 +77,13 @@ constexpr Column kTensors[] = {
      [](In in, At at, Out out) {
        if (knows(tensor_at(in, at), format::TensorKnown::layout)) out.text(tensor_at(in, at).layout_text());
      }},
-    {"storage", whole, "storage; null: it has no memory",
+    {"storage", whole, "storage; null: it has no memory, or `memory_is_known` is false",
      [](In in, At at, Out out) {
        const uint32_t storage = tensor_at(in, at).storage;
        if (storage != kNone) out.whole(in.dump().storages[storage].id);
      }},
+    {"memory_is_known", truth, "whether it is known that it has memory, and which",
+     [](In in, At at, Out out) { out.truth(tensor_at(in, at).knows_memory()); }},
     {"storage_offset", whole, "in elements",
      [](In in, At at, Out out) {
        const Tensor& tensor = tensor_at(in, at);

@@ -63,8 +63,9 @@ constexpr analyzer::EnumWords<FactKind> kLabels[] = {
     {FactKind::children, "child processes"},
     {FactKind::malloc_unknown, "malloc statistics are not in every dump"},
     {FactKind::python_unknown, "the size of Python's heap is not in every dump"},
+    {FactKind::children_unknown, "private memory of the child processes was not measured in every dump"},
 };
-static_assert(has_each(kLabels, FactKind::python_unknown));
+static_assert(has_each(kLabels, FactKind::children_unknown));
 
 const char* label(FactKind kind) { return kLabels[size_t(kind)].words; }
 

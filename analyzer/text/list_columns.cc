@@ -74,7 +74,9 @@ std::string gradient_of(const analyzer::OpenedDump& opened, const Tensor& tensor
 std::string storage_bytes(const analyzer::OpenedDump& opened, const analyzer::Selection& selection,
                           const ListRow& row) {
   const uint32_t item = opened.accounts.item_of_tensor(row.tensor);
-  if (opened.accounts.items()[item].storage == kNone) return "-";
+  if (opened.accounts.items()[item].storage == kNone) {
+    return opened.dump.tensors[row.tensor].knows_memory() ? "-" : "?";
+  }
   if (!row.first) return "";
   return selection.item(item) ? text::bytes(selection.item_bytes(item)) : "(shared)";
 }

@@ -19,6 +19,8 @@ using analyzer::StorageKind;
 using text::bytes;
 using text::count;
 
+constexpr char kUnread[] = "could not be read: their memory is not known";
+
 std::string dash(uint64_t value) { return value == 0 ? "-" : count(value); }
 
 // Peak, and what the device's allocator says itself.
@@ -115,17 +117,23 @@ void add_device(text::Table& table, const analyzer::OpenedDump& opened, const De
   uint64_t missing =
       total != nullptr && total->live_bytes > sums.allocator_bytes() ? total->live_bytes - sums.allocator_bytes() : 0;
   uint64_t storages = sums.in_tensors.storages + sums.mapped.storages;
-  uint64_t outside_tensors = sums.tensors() - sums.in_tensors.tensors - sums.mapped.tensors - sums.no_memory.tensors;
-  const std::string device = sums.device.type < 0 ? "no device" : sums.device.text();
+  uint64_t outside_tensors = sums.tensors() - sums.in_tensors.tensors - sums.mapped.tensors - sums.no_memory.tensors -
+                             sums.unread.tensors;
+  const uint64_t unread = opened.accounts.unread_tensors();
+  const bool all_unread = sums.unread.tensors != 0 && sums.unread.tensors == sums.tensors();
+  const std::string device = sums.device.type >= 0 ? sums.device.text() : all_unread ? "device not known" : "no device";
+  const char* const without = sums.unread.tensors == 0 ? "no memory" : all_unread ? kUnread : "";
   table.row(
       {device, count(sums.tensors() - outside_tensors), dash(storages),
-       has_memory ? bytes(sums.allocator_bytes() + missing) : "-", has_memory ? device_remark(total) : "no memory"},
+       has_memory ? bytes(sums.allocator_bytes() + missing) : sums.unread.tensors != 0 ? "?" : "-",
+       has_memory ? device_remark(total) : without},
       text::Style::bold);
   bool plain = sums.mapped.storages == 0 && sums.no_tensor.blocks == 0 && sums.rounding.bytes == 0 && missing == 0 &&
-               (sums.no_memory.tensors == 0 || !has_memory);
+               (sums.no_memory.tensors == 0 || !has_memory) && (sums.unread.tensors == 0 || all_unread);
   if (!plain) {
-    table.row(
-        {"  in tensors", count(sums.in_tensors.tensors), dash(sums.in_tensors.storages), bytes(sums.in_tensors.bytes)});
+    const char* const more = unread != 0 && sums.no_tensor.blocks != 0 ? " or more" : "";
+    table.row({"  in tensors", count(sums.in_tensors.tensors), dash(sums.in_tensors.storages),
+               bytes(sums.in_tensors.bytes) + more});
   }
   add_categories(table, opened, sums, plain ? "  " : "    ", false);
   if (sums.mapped.storages > 0) {
@@ -135,7 +143,8 @@ void add_device(text::Table& table, const analyzer::OpenedDump& opened, const De
   }
   if (sums.no_tensor.blocks > 0) {
     table.row({"  in no tensor", "-", count(sums.no_tensor.blocks), bytes(sums.no_tensor.bytes),
-               "allocated, but used by no tensor"});
+               unread == 0 ? "allocated, but used by no tensor"
+                           : "allocated; perhaps used by " + counted(unread, "tensor") + " that could not be read"});
   }
   if (sums.rounding.bytes > 0) {
     table.row({"  rounding", "-", "-", bytes(sums.rounding.bytes), "unused ends of blocks"});
@@ -144,6 +153,9 @@ void add_device(text::Table& table, const analyzer::OpenedDump& opened, const De
     table.row({"  not in this dump", "-", "-", bytes(missing), "counted by the allocator; rows missing"});
   if (sums.no_memory.tensors > 0 && has_memory) {
     table.row({"  without memory", count(sums.no_memory.tensors), "-", "-", "meta, fake, sparse or empty"});
+  }
+  if (sums.unread.tensors > 0 && !all_unread) {
+    table.row({"  not known", count(sums.unread.tensors), "?", "?", kUnread});
   }
   for (const auto& [kind, part] : sums.outside) {
     table.row({fmt::format("{}, {}", device, outside_name(kind)), count(part.tensors), count(part.storages),

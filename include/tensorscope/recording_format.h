@@ -18,4 +18,8 @@ inline constexpr uint32_t kSegment = chunk_type("SEGM");
 inline constexpr uint32_t kEvents = chunk_type("EVTS");
 inline constexpr uint32_t kRecordingEnd = chunk_type("REND");
 
+// What messages call them; the others are those of dumps.
+inline constexpr ChunkKind kRecordingChunkKinds[] = {
+    {kSegment, "recording segment"}, {kEvents, "events"}, {kRecordingEnd, "end of the recording"}};
+
 }  // namespace tensorscope::format

@@ -12,6 +12,7 @@
 
 #include "collector/all_switch.h"
 #include "collector/fork_restart.h"
+#include "collector/log_flush.h"
 #include "collector/request_file.h"
 #include "collector/settings_file.h"
 #include "collector/watches.h"
@@ -200,6 +201,7 @@ void wait_for_job(uint32_t seen, unsigned& tries) {
   show_own_handler();
   recording::flush();
   watch::flush();
+  write_waiting_log();
   constexpr timespec kPause = {0, 20'000'000};
   constexpr unsigned kMostTries = 3000;
   if (!(python::waits_for_torch_nn() || watch::waits_for_torch()) || tries >= kMostTries) {
@@ -600,6 +602,7 @@ void after_fork_in_child() {
   g_signals_served = 0;
   g_growths.store(0, std::memory_order_relaxed);
   g_growths_served = 0;
+  reset_log_flush_after_fork();
   g_is_near = false;
   g_asked = Request::none;
   near_limit::g_given_up.store(false, std::memory_order_relaxed);

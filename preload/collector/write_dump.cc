@@ -31,6 +31,7 @@
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/enough_memory.h"
+#include "support/log.h"
 #include "support/message.h"
 #include "support/options.h"
 #include "support/pages.h"
@@ -376,6 +377,19 @@ struct SummaryText {
   }
 };
 
+// When the parts of a dump ended, for the log.
+struct DumpTimes {
+  uint64_t begin = monotonic_ns(), tables = 0, graph = 0;
+  void log(const DumpRequest& request, const char* path, const char* summary, const python::ProgramFacts& found) const {
+    const auto ms = [](uint64_t from, uint64_t to) { return double(to - from) / 1e6; };
+    const bool named = found.references.complete;
+    tensorscope::log(LogLevel::info, "dump {} {} for {}: {}; asked for {:.1f} ms before, tables {:.1f} ms, graph {:.1f} "
+                     "ms, names {:.1f} ms{}{}", path, summary, trigger_name(request.reason), request.detail,
+                     ms(request.requested_ns, begin), ms(begin, tables), ms(tables, graph), ms(graph, monotonic_ns()),
+                     named ? "" : "; not all names: ", named ? "" : found.references.detail);
+  }
+};
+
 // What phases 1 and 2 have found, for a person who waits for an answer.
 void print_short_report(const DumpRequest& request, Tables& tables, const torch::Graph& graph,
                         const python::ProgramFacts& found, const char* path, const char* summary,
@@ -416,11 +430,14 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
     snapshot.sizes = std::make_shared<python::TensorSizes>(std::move(tables.sizes));
     return phase2(request, snapshot, tables, sources, mappings, file, found);
   };
+  DumpTimes times;
   bool written = file.open(directory, name) && phase1(request, facts, tables, file, summary);
+  times.tables = monotonic_ns();
   if (written) sources.start(tables.view, request.failure != nullptr ? request.failure->site : 0, tables.cupti);
   if (written) read_mappings(mappings);
-  written = written && graph_phase(tables, file, graph) && look() &&
-            (request.passing || fits_on_disk(directory, file)) && name_file(file, base, name);
+  written = written && graph_phase(tables, file, graph);
+  times.graph = monotonic_ns();
+  written = written && look() && (request.passing || fits_on_disk(directory, file)) && name_file(file, base, name);
   if (!written) {
     if (file.error() != 0) say("no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
     const char* why = file.error() != 0 ? "the dump could not be written (see above)" : "";
@@ -428,9 +445,10 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
     return false;
   }
   copy_text(std::string(directory) + "/" + name, path);
+  const SummaryText text(summary, request.requested_ns, tables.left_out);
+  times.log(request, path, text.text, found);
   if (request.passing) return true;
   count(request.reason);
-  const SummaryText text(summary, request.requested_ns, tables.left_out);
   if (short_report_wanted(request)) {
     print_short_report(request, tables, graph, found, path, text.text, "");
   } else if (!options().quiet) {

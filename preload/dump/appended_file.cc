@@ -10,6 +10,7 @@
 
 #include <utility>
 
+#include "support/log.h"
 #include "support/options.h"
 #include "support/process_info.h"
 #include "support/signal_taken.h"
@@ -95,6 +96,7 @@ bool AppendedFile::create(const char* directory) {
   device_ = status.st_dev;
   inode_ = status.st_ino;
   bytes_ = sizeof header;
+  log(LogLevel::info, "writes {}", path_);
   return true;
 }
 

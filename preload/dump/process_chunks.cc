@@ -31,6 +31,7 @@ using Text = flatbuffers::Offset<flatbuffers::String>;
 
 std::vector<Text> command_line(Chunk& chunk, const ProcessInfo& process) {
   std::vector<Text> arguments;
+  if (options().confidential) return arguments;
   for (size_t i = 0; i < process.command_line_size;) {
     const char* argument = process.command_line + i;
     arguments.push_back(chunk.string(argument));
@@ -108,13 +109,13 @@ flatbuffers::Offset<format::Process> process_table(const DumpFacts& facts, const
   auto executable = chunk.string(p.executable);
   auto arguments = b.CreateVector(command_line(chunk, p));
   auto directory = chunk.string(p.directory);
-  auto host = chunk.string(p.host);
+  auto host = chunk.string(options().confidential ? "" : p.host);
   auto run_id = chunk.string(p.run_id);
   auto detail = chunk.string(place[0] != 0 ? place : facts.detail);
   auto torch = chunk.string(facts.torch_version);
   auto python = chunk.string(stacks::python_version());
   auto version = chunk.string(TENSORSCOPE_VERSION);
-  auto options = b.CreateVector(option_rows(chunk));
+  auto settings = b.CreateVector(option_rows(chunk));
   auto job = chunk.string(p.job);
   const live::Attach attach = live::attach_facts();
   auto earlier_detail = chunk.string(attach.detail);
@@ -142,7 +143,7 @@ flatbuffers::Offset<format::Process> process_table(const DumpFacts& facts, const
   process.add_torch_version(torch);
   process.add_python_version(python);
   process.add_tensorscope_version(version);
-  process.add_options(options);
+  process.add_options(settings);
   process.add_snapshot_serial(serials.newest);
   process.add_fork_serial(serials.fork);
   process.add_step(facts.step);

@@ -12,15 +12,23 @@ namespace tensorscope::dump {
 
 namespace {
 
-// The kernel walks a child's page tables for this, some milliseconds a gibibyte.
+// The kernel walks a child's page tables for this, some milliseconds of this thread's processor time a gibibyte: that
+// is limited, since on a busy machine much more passes by the clock. The clock alone is for a child whose lock is held.
+constexpr uint64_t kMostProcessorNs = 50'000'000, kLongestWaitNs = 2'000'000'000;
+
 struct PrivateBytes {
-  uint64_t bytes = 0, until_ns = 0;
+  uint64_t bytes = 0;
+  uint64_t processor_until_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) + kMostProcessorNs;
+  uint64_t until_ns = monotonic_ns() + kLongestWaitNs;
+  bool time_is_left() const {
+    return read_clock_ns(CLOCK_THREAD_CPUTIME_ID) < processor_until_ns && monotonic_ns() < until_ns;
+  }
   bool known = true;
 };
 
 void add_private(const char* pid, PrivateBytes& children) {
   char path[64], text[4096];
-  if (!children.known || monotonic_ns() > children.until_ns) {
+  if (!children.known || !children.time_is_left()) {
     children.known = false;
     return;
   }
@@ -48,8 +56,7 @@ void read_children_of(const char* thread, SystemTotals& totals, PrivateBytes& ch
 
 // A child belongs to the thread that made it.
 void read_children(SystemTotals& totals) {
-  constexpr uint64_t kLongestNs = 50'000'000;
-  PrivateBytes children{0, monotonic_ns() + kLongestNs};
+  PrivateBytes children;
   DIR* threads = opendir("/proc/self/task");
   if (threads == nullptr) return;
   while (const dirent* thread = readdir(threads)) {

@@ -1,6 +1,7 @@
 #include "hooks/activation.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "collector/collector.h"
 #include "collector/watches.h"
@@ -16,9 +17,12 @@
 #include "recording/recording.h"
 #include "stacks/capture.h"
 #include "support/call_filter.h"
+#include "support/log.h"
 #include "support/options.h"
+#include "support/process_info.h"
 #include "support/state.h"
 #include "support/system_limits.h"
+#include "torch/torch_package.h"
 #include "watch/find_nan.h"
 #include "watch/step_dumps.h"
 #include "watch/watch.h"
@@ -42,9 +46,26 @@ void start_without_threads() {
   set_coverage(Subject::low_memory, Seen::no, kWhy);
 }
 
+void log_option(const char* variable, const char* value, const char*, void*) {
+  if (getenv(variable)) log(LogLevel::info, "{}={}", variable, value);
+}
+
+// What the self-check of the hooks and the rooms find after that is in the coverage record, and so in the log.
+void log_beginning() {
+  if (!log_is_on()) return;
+  start_process_info();
+  const ProcessInfo& process = process_info();
+  log(LogLevel::info, "tensorscope " TENSORSCOPE_VERSION " records {} (process {} of {}) on {}", process.program,
+      process.pid, process.parent_pid, options().confidential ? "a host that is left out" : process.host);
+  log(LogLevel::info, "torch is in {}", torch::torch_package());
+  visit_options(log_option, nullptr);
+}
+
 void start(const char* settings) {
   remember_filter_of_files();
   parse_options(settings);
+  start_log();
+  log_beginning();
   if (!options().enabled) return switch_off("switched off by TENSORSCOPE=0");
   if (!live::start()) return switch_off("no memory for the tables");
   stacks::start_native();

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "python/agent/collection_paused.h"
+#include "python/untraced.h"
 #include "support/clock.h"
 #include "support/enough_memory.h"
 #include "support/futex.h"
@@ -15,22 +16,6 @@ namespace {
 
 constexpr uint64_t kGraceNs = 1'000'000'000;  // for a job that has begun to notice its own deadline
 constexpr size_t kStackBytes = size_t{2} << 20;
-
-// The thread's own state while a job runs: no tool that traces, profiles or monitors the program sees it.
-class Untraced {
- public:
-  explicit Untraced(const Api& api) : api_(api) {
-    if (api_.PyThreadState_EnterTracing) api_.PyThreadState_EnterTracing(api_.PyGILState_GetThisThreadState());
-  }
-  ~Untraced() {
-    if (api_.PyThreadState_LeaveTracing) api_.PyThreadState_LeaveTracing(api_.PyGILState_GetThisThreadState());
-  }
-  Untraced(const Untraced&) = delete;
-  Untraced& operator=(const Untraced&) = delete;
-
- private:
-  const Api& api_;
-};
 
 // No collection of garbage begins while a job allocates (CPython up to 3.11 collects there): it would run the program's
 // finalizers.

@@ -62,6 +62,7 @@ bool imported_whole(const Gil& gil, const char* name) {
 bool run_own_source(const Gil& gil, const char* source, Object* globals) {
   const Owned text(gil, gil->PyUnicode_DecodeFSDefault(source));
   if (!text || gil->PyDict_SetItemString(globals, "tensorscope_source", text.get()) != 0) return false;
+  const Untraced untraced(*gil.operator->());
   constexpr char kRun[] = "exec(compile(tensorscope_source, '<tensorscope>', 'exec'))";
   return bool(Owned(gil, gil->PyRun_String(kRun, kFileInput, globals, globals)));
 }

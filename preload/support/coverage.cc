@@ -1,10 +1,28 @@
 #include "support/coverage.h"
 
+#include <string.h>
+
+#include "support/log.h"
+
 namespace tensorscope {
 
 namespace {
 CoverageEntry g_entries[size_t(Subject::count_)];
+
+void log_change(Subject subject, Seen seen, const char* detail) {
+  static constexpr const char* kWords[] = {"recorded", "partly recorded", "not recorded", "not applicable"};
+  const bool bad = seen == Seen::partly || seen == Seen::no;
+  log(bad ? LogLevel::warning : LogLevel::info, "{}: {}{}{}", subject_name(subject), kWords[size_t(seen)],
+      detail && *detail != 0 ? ": " : "", detail ? detail : "");
+}
 }  // namespace
+
+void set_coverage(Subject subject, Seen seen, const char* detail) {
+  CoverageEntry& entry = coverage(subject);
+  const char* const before = entry.detail.exchange(detail, std::memory_order_acq_rel);
+  const bool same_detail = strcmp(before ? before : "", detail ? detail : "") == 0;
+  if (entry.seen.exchange(seen, std::memory_order_acq_rel) != seen || !same_detail) log_change(subject, seen, detail);
+}
 
 void count_missed(Subject subject, uint64_t events) {
   coverage(subject).missed.fetch_add(events, std::memory_order_relaxed);

@@ -52,10 +52,8 @@ CoverageEntry& coverage(Subject subject);
 // The subject as a person reads it: "tensors", "CPU memory", ...
 const char* subject_name(Subject subject);
 
-inline void set_coverage(Subject subject, Seen seen, const char* detail) {
-  coverage(subject).detail.store(detail, std::memory_order_release);
-  coverage(subject).seen.store(seen, std::memory_order_release);
-}
+// A change is in the log.
+void set_coverage(Subject subject, Seen seen, const char* detail);
 [[gnu::noinline]] void count_missed(Subject subject, uint64_t events = 1);
 
 }  // namespace tensorscope

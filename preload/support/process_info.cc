@@ -10,6 +10,7 @@
 #include "support/clock.h"
 #include "support/own_descriptors.h"
 #include "support/program_name.h"
+#include "support/secret_arguments.h"
 #include "support/small_file.h"
 #include "tensorscope/rules/job_name.h"
 
@@ -84,6 +85,12 @@ void read_command_line() {
   g_info.command_line = static_cast<const char*>(memory);
 }
 
+// Its name has been read by now.
+void forget_secrets() {
+  if (g_info.command_line_size == 0) return;
+  g_info.command_line_size = star_secrets(const_cast<char*>(g_info.command_line), g_info.command_line_size);
+}
+
 void name_program() {
   program_name(g_info.executable, g_info.command_line, g_info.command_line_size, g_info.program,
                sizeof(g_info.program));
@@ -105,6 +112,7 @@ void read_process_info() {
   if (gethostname(g_info.host, sizeof(g_info.host) - 1) != 0) g_info.host[0] = 0;
   read_command_line();
   name_program();
+  forget_secrets();
   read_ranks();
   read_start_time();
   g_info.image_start_unix_ns = g_info.start_unix_ns;

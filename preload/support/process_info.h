@@ -27,7 +27,7 @@ struct ProcessInfo {
   char host[65] = "";
   char run_id[33] = "";
   char job[128] = "";             // the same in all ranks of a job (rules/job_name.h); "" where this is no rank
-  const char* command_line = "";  // arguments, each with its terminating zero
+  const char* command_line = "";  // arguments, each with its terminating zero; secrets are stars
   size_t command_line_size = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "support/state.h"
 
+#include "support/log.h"
+
 namespace tensorscope {
 
 constinit std::atomic<State> g_state{State::dormant};
@@ -16,6 +18,7 @@ void switch_off(const char* why) {
   const char* none = nullptr;
   g_off_reason.compare_exchange_strong(none, why);
   g_state.store(State::off, std::memory_order_release);
+  log(LogLevel::error, "recording is switched off: {}", why);
 }
 
 const char* off_reason() { return g_off_reason.load(std::memory_order_acquire); }

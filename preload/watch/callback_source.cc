@@ -3,7 +3,7 @@
 namespace tensorscope::watch {
 
 // What a callback draws from random generators is given back, no graph is recorded, and what follows the operations of
-// the program by a dispatch mode does not see the callback's. A KeyboardInterrupt is the program's: it passes through.
+// the program by a mode does not see the callback's. A KeyboardInterrupt is the program's: it passes through.
 const char kCallbackSource[] = R"(
 import atexit, contextlib, os, random, sys, types
 import torch
@@ -13,9 +13,30 @@ except ImportError:
     without_modes = contextlib.nullcontext
 MOST_BYTES = 256 << 20  # of what is kept for post_trace
 
+# All but those of torch.set_default_device(), by which the program decides where tensors are made.
+@contextlib.contextmanager
+def without_function_modes():
+    length, pop, push = (getattr(torch._C, name, None) for name in (
+        '_len_torch_function_stack', '_pop_torch_function_stack', '_push_on_torch_function_stack'))
+    if not (length and pop and push):
+        yield
+        return
+    modes = [pop() for _ in range(length())]
+    kept = [each for each in reversed(modes) if type(each).__name__ == 'DeviceContext']
+    for each in kept:
+        push(each)
+    try:
+        yield
+    finally:
+        for _ in kept:
+            pop()
+        for each in reversed(modes):
+            push(each)
+
 class Quiet:
     def __enter__(self):
         self.stack = contextlib.ExitStack()
+        self.stack.enter_context(without_function_modes())
         self.stack.enter_context(without_modes())
         self.stack.enter_context(torch.no_grad())
         generators = [torch.default_generator]

@@ -14,6 +14,7 @@
 #include "support/message.h"
 #include "support/options.h"
 #include "support/state.h"
+#include "torch/unrecorded.h"
 #include "watch/at_thread_end.h"
 #include "watch/callback_source.h"
 #include "watch/object_values.h"
@@ -163,6 +164,7 @@ void call_python(const Gil& gil, Call call) {
   Object *type = nullptr, *value = nullptr, *traceback = nullptr;
   gil->PyErr_Fetch(&type, &value, &traceback);
   const bool outer = std::exchange(t_in_callback, true);
+  const torch::Unrecorded unrecorded;
   Object* const result = call();
   t_in_callback = outer;
   if (result) {

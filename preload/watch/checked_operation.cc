@@ -5,6 +5,7 @@
 
 #include "live/tensor_table.h"
 #include "support/coverage.h"
+#include "support/make_anew.h"
 #include "support/pages.h"
 #include "watch/device_checks.h"
 #include "watch/element_numbers.h"
@@ -13,6 +14,7 @@
 namespace tensorscope::watch {
 
 constinit NanState g_nan;
+constinit torch::TorchFunctions g_nan_functions;
 
 namespace {
 
@@ -40,6 +42,13 @@ void enter_argument(OperationThread& thread, OperationFrame& frame, const void* 
 
 bool start_operation_threads() { return pthread_key_create(&g_thread_key, end_thread) == 0; }
 
+void reset_nan_state_after_fork() {
+  make_anew(g_nan);
+  if (t_operations == nullptr) return;
+  t_operations->say_now = false;
+  for (OperationFrame& frame : t_operations->frames) frame.origin = 0;
+}
+
 OperationThread* known_operation_thread() { return t_operations; }
 
 OperationThread* this_operation_thread() {
@@ -51,14 +60,14 @@ OperationThread* this_operation_thread() {
 }
 
 bool is_leaf_with_gradient(const void* impl) {
-  if (!g_nan.functions.requires_grad || !g_nan.functions.grad || !g_nan.functions.grad_fn ||
-      !g_nan.functions.requires_grad(impl)) {
+  if (!g_nan_functions.requires_grad || !g_nan_functions.grad || !g_nan_functions.grad_fn ||
+      !g_nan_functions.requires_grad(impl)) {
     return false;
   }
-  const void* const* gradient = g_nan.functions.grad(impl);
+  const void* const* gradient = g_nan_functions.grad(impl);
   const void* tensor = impl;
-  return gradient && *gradient && *gradient != g_nan.functions.undefined_tensor &&
-         g_nan.functions.grad_fn(&tensor) == nullptr;
+  return gradient && *gradient && *gradient != g_nan_functions.undefined_tensor &&
+         g_nan_functions.grad_fn(&tensor) == nullptr;
 }
 
 bool view_numbers(const void* impl, TensorView& view) {

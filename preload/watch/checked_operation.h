@@ -19,12 +19,14 @@ namespace tensorscope::watch {
 
 // Of the whole process.
 struct NanState {
-  StorageMarks marks;  // what is known of the values of storages
-  ValueBounds bounds;  // and how large they are at most
-  torch::TorchFunctions functions;
+  StorageMarks marks;                    // what is known of the values of storages
+  ValueBounds bounds;                    // and how large they are at most
   std::atomic<bool> device_seen{false};  // a tensor that is not in the computer's own memory
 };
 extern NanState g_nan;
+extern torch::TorchFunctions g_nan_functions;
+// Context: fork child. What a running operation of the calling thread has found so far is the parent's.
+void reset_nan_state_after_fork();
 
 // A tensor, or a number.
 struct OperationArgument {

@@ -10,6 +10,7 @@
 #include "python/objects.h"
 #include "support/message.h"
 #include "support/state.h"
+#include "watch/unseen_work.h"
 
 namespace tensorscope::watch {
 
@@ -24,10 +25,10 @@ using python::Owned;
 // is kept for it, no random numbers, nothing in the graph. While a CUDA graph is captured, or something else than plain
 // torch runs (torch.compile, vmap, a dispatch mode), nothing is done.
 constexpr char kDeviceHooks[] = R"(
-import atexit, math, warnings, weakref
+import atexit, math, os, warnings, weakref
 tensorscope_most = 1024
 tensorscope_numbers, tensorscope_used, tensorscope_waiting, tensorscope_modules = {}, {}, [], {}
-tensorscope_state = {'step': 0, 'on': True}
+tensorscope_state = {'step': 0, 'on': True, 'pid': os.getpid()}
 def tensorscope_is_on_device(tensor):
     return tensor.device.type not in ('cpu', 'meta')
 def tensorscope_can_check(tensor):
@@ -71,14 +72,24 @@ def tensorscope_read():
             owner, name = (owner, '') if parameter is None else tensorscope_owner(parameter)
             found(owner, name, step, math.isnan(used[key][index]))
     checked(len(waiting))
+# In a forked child what waits is the parent's, and lies on a device that the child cannot use.
+def tensorscope_forget_the_parents():
+    if tensorscope_state['pid'] != os.getpid():
+        tensorscope_numbers.clear(), tensorscope_used.clear(), tensorscope_waiting.clear()
+        tensorscope_state.update(step=0, pid=os.getpid())
 def tensorscope_safely(work):
+    if not tensorscope_may_check():
+        return
+    tensorscope_forget_the_parents()
+    unseen_begins()
     try:
-        if tensorscope_may_check():
-            with torch.inference_mode(False), torch.no_grad():
-                work()
+        with torch._C.DisableTorchFunction(), torch.inference_mode(False), torch.no_grad():
+            work()
     except Exception as error:
         tensorscope_state['on'] = False
         failed(str(error)[:200])
+    finally:
+        unseen_ends()
 def tensorscope_tensors(value, depth):
     if isinstance(value, torch.Tensor):
         yield value
@@ -173,7 +184,8 @@ bool register_device_hooks(const Gil& gil) {
     const char* const last = strrchr(name, '.');
     done = module && gil->PyDict_SetItemString(globals.get(), last ? last + 1 : name, module) == 0;
   }
-  for (python::MethodDefinition* method : {&g_found_method, &g_checked_method, &g_failed_method}) {
+  for (python::MethodDefinition* method :
+       {&g_found_method, &g_checked_method, &g_failed_method, &g_unseen_begins, &g_unseen_ends}) {
     const Owned function(gil, done ? gil->PyCFunction_NewEx(method, nullptr, nullptr) : nullptr);
     done = function && gil->PyDict_SetItemString(globals.get(), method->name, function.get()) == 0;
   }
@@ -206,6 +218,8 @@ void want_device_checks() {
 }
 
 bool device_checks_run() { return g_device_state.load(std::memory_order_acquire) == State::running; }
+// The hooks stay, as all of Python's objects do.
+void reset_device_checks_after_fork() { g_device_checks.store(0, std::memory_order_relaxed); }
 uint64_t device_checks() { return g_device_checks.load(std::memory_order_relaxed); }
 
 void start_device_checks(void (*found)(const DeviceFinding&)) { g_device_found = found; }

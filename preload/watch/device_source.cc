@@ -206,6 +206,7 @@ def tensorscope_safely(work):
         if tensorscope_state['busy'] or not tensorscope_state['on']:
             return tensorscope_off
         tensorscope_state['busy'] = True
+        unseen_begins()
         try:
             with torch._C.DisableTorchFunction(), torch.inference_mode(False), torch.no_grad():
                 return work()
@@ -214,6 +215,7 @@ def tensorscope_safely(work):
             failed(type(error).__name__ + ': ' + str(error)[:200])
             return tensorscope_off
         finally:
+            unseen_ends()
             tensorscope_state['busy'] = False
 
 def tensorscope_prepare(tensor, elements):

@@ -20,6 +20,7 @@
 #include "watch/device_source.h"
 #include "watch/element_numbers.h"
 #include "watch/reducers.h"
+#include "watch/unseen_work.h"
 #include "watch/value_store.h"
 
 namespace tensorscope::watch {
@@ -177,7 +178,8 @@ bool register_device_way(const Gil& gil, DeviceWay& way) {
   Object* torch = modules ? python::entry(gil, modules, "torch") : nullptr;
   Object* globals = gil->PyDict_New();  // for good: its functions are called until the end
   bool done = way.wrap && torch && globals && gil->PyDict_SetItemString(globals, "torch", torch) == 0;
-  for (python::MethodDefinition* method : {&g_arrived_method, &g_taking_failed_method}) {
+  for (python::MethodDefinition* method :
+       {&g_arrived_method, &g_taking_failed_method, &g_unseen_begins, &g_unseen_ends}) {
     const Owned function(gil, done ? gil->PyCFunction_NewEx(method, nullptr, nullptr) : nullptr);
     done = function && gil->PyDict_SetItemString(globals, method->name, function.get()) == 0;
   }
@@ -278,6 +280,7 @@ const char* take_on_device(const Gil& gil, DeviceValue value) {
   }
   Answer answer = Answer::off;
   if (way.registered == Registered::yes) {
+    const UnseenWork unseen(*gil.operator->());
     value.row.mutate_thread(thread_number());
     answer = take_with(gil, way, value);
     gil->PyErr_Clear();

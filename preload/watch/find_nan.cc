@@ -15,6 +15,7 @@
 #include "support/coverage.h"
 #include "support/enough_memory.h"
 #include "support/loaded_object.h"
+#include "support/make_anew.h"
 #include "support/message.h"
 #include "support/options.h"
 #include "support/state.h"
@@ -34,6 +35,7 @@ namespace tensorscope::watch {
 
 namespace {
 
+// All that is of this process: what is known of its program, what it counted and what it said.
 struct FindNan {
   // What an optimizer does.
   enum class Scaler : uint8_t { unknown, none, seen };
@@ -43,10 +45,10 @@ struct FindNan {
   std::atomic<bool> in_update{false}, backward_seen{false};
   // Counted.
   std::atomic<uint64_t> operations{0}, skipped{0}, unwritten{0};
+  PossibleFindings possible;
 };
 
 constinit FindNan g_find;
-constinit PossibleFindings g_possible;
 constinit FindNanActions g_actions;
 constinit std::atomic<bool> g_on{false};
 bool (*g_gradients_enabled)() = nullptr;  // c10::GradMode::is_enabled()
@@ -55,7 +57,7 @@ bool stops() { return options().find_nan == FindNanMode::stop; }
 
 // What was made within an operation turned out to be meant.
 void drop_within(OperationFrame& frame) {
-  if (frame.origin != 0) g_possible.drop_within(frame.origin);
+  if (frame.origin != 0) g_find.possible.drop_within(frame.origin);
   frame.origin = 0;
 }
 
@@ -86,15 +88,15 @@ void look_at_readers(OperationThread& thread, const OperationFrame& frame, const
     if (thread.arguments[i].impl == nullptr || !view_numbers(thread.arguments[i].impl, view)) continue;
     const Mark mark = g_nan.marks.get(view);
     if ((mark.flags & Mark::kBad) == 0 || mark.origin == 0) continue;
-    if (!g_possible.waits_for_node(mark.origin, node) || !any_not_finite(view)) continue;
+    if (!g_find.possible.waits_for_node(mark.origin, node) || !any_not_finite(view)) continue;
     const bool scaled = g_find.scaler.load(std::memory_order_relaxed) != FindNan::Scaler::none;
-    thread.say_now |= g_possible.leave_node(mark.origin, scaled);
+    thread.say_now |= g_find.possible.leave_node(mark.origin, scaled);
   }
 }
 
 bool any_needs_gradient(const OperationThread& thread, const OperationFrame& frame) {
   for (uint32_t i = frame.first; i < frame.end; ++i) {
-    if (thread.arguments[i].impl != nullptr && g_nan.functions.requires_grad(thread.arguments[i].impl)) return true;
+    if (thread.arguments[i].impl != nullptr && g_nan_functions.requires_grad(thread.arguments[i].impl)) return true;
   }
   return false;
 }
@@ -103,7 +105,7 @@ bool any_needs_gradient(const OperationThread& thread, const OperationFrame& fra
 // backward pass; the next operation on a parameter that records gradients belongs to the next step.
 void follow_step(OperationThread& thread, const OperationFrame& frame) {
   if (!g_find.backward_seen.load(std::memory_order_relaxed) || frame.first == frame.end ||
-      !g_nan.functions.requires_grad) {
+      !g_nan_functions.requires_grad) {
     return;
   }
   if (g_find.in_update.load(std::memory_order_relaxed)) {
@@ -121,7 +123,7 @@ void follow_step(OperationThread& thread, const OperationFrame& frame) {
   g_find.in_update.store(true, std::memory_order_relaxed);
   FindNan::Scaler unknown = FindNan::Scaler::unknown;
   g_find.scaler.compare_exchange_strong(unknown, FindNan::Scaler::none);
-  if (g_possible.any_open()) thread.say_now |= g_possible.confirm_held();
+  if (g_find.possible.any_open()) thread.say_now |= g_find.possible.confirm_held();
 }
 
 bool enter_operation(const Operation& operation, const Values& inputs) {
@@ -145,7 +147,7 @@ bool enter_operation(const Operation& operation, const Values& inputs) {
 
   const void* node = live::running_node_address();
   if (node != nullptr) g_find.backward_seen.store(true, std::memory_order_relaxed);
-  if (g_possible.any_open()) look_at_readers(*thread, frame, node);
+  if (g_find.possible.any_open()) look_at_readers(*thread, frame, node);
   if (node == nullptr) follow_step(*thread, frame);
   return thread->say_now;
 }
@@ -160,7 +162,7 @@ void scaler_checked(const OperationThread& thread, const OperationFrame& frame) 
     Statistics statistics;
     if (!statistics_of(view, statistics) || statistics.maximum == 0) continue;
     g_find.overflow.store(true, std::memory_order_relaxed);
-    g_possible.drop_backward();
+    g_find.possible.drop_backward();
   }
 }
 
@@ -251,8 +253,8 @@ void judge(OperationThread& thread, OperationFrame& frame, const OperationResult
     }
   }
   if (frame.origin != 0) return mark_all(Mark::kBad, frame.origin);
-  if (g_possible.all_said()) {
-    g_possible.count_later();
+  if (g_find.possible.all_said()) {
+    g_find.possible.count_later();
     return mark_all(Mark::kBad, 0);
   }
   const Cause cause = inputs.outside      ? Cause::outside
@@ -267,7 +269,7 @@ void judge(OperationThread& thread, OperationFrame& frame, const OperationResult
     Cause cause;
     const void* node;
   } described = {thread, frame, bad, bad_count, cause, live::running_node_address()};
-  frame.origin = g_possible.add(
+  frame.origin = g_find.possible.add(
       &thread, described.node,
       [](Finding& out, void* context) {
         const auto& of = *static_cast<const Described*>(context);
@@ -311,7 +313,7 @@ bool leave_operation(const Operation& operation, const Values& outputs) {
     if (frame.origin != 0) thread->frames[depth - 1].origin = frame.origin;
     thread->arguments_used = frame.first;
   } else {
-    if (frame.origin != 0) thread->say_now |= g_possible.settle(thread, bad_count != 0);
+    if (frame.origin != 0) thread->say_now |= g_find.possible.settle(thread, bad_count != 0);
   }
   return thread->say_now;
 }
@@ -351,18 +353,18 @@ void outside() {
   const int saved_errno = errno;
   {
     const InsideScope inside;
-    run_if_memory_lasts([] { say_finding(g_possible.to_say()); });
+    run_if_memory_lasts([] { say_finding(g_find.possible.to_say()); });
   }
-  g_possible.said_it();
+  g_find.possible.said_it();
   if (options().find_nan_dump && g_actions.write_dump) g_actions.write_dump();
-  if (stops() && g_possible.close()) stop_program();
+  if (stops() && g_find.possible.close()) stop_program();
   errno = saved_errno;
 }
 
 void take_device_finding(const DeviceFinding& found) {
   OperationThread* thread = this_operation_thread();
   if (thread == nullptr) return;
-  thread->say_now |= g_possible.confirm_at_once(
+  thread->say_now |= g_find.possible.confirm_at_once(
       [](Finding& out, void* context) {
         const auto& found = *static_cast<const DeviceFinding*>(context);
         out = {};
@@ -386,7 +388,7 @@ void start_find_nan(const FindNanActions& actions) {
     return set_coverage(Subject::find_nan, Seen::not_applicable, "");
   }
   g_actions = actions;
-  const bool resolved = torch::resolve_torch_functions(g_nan.functions);
+  const bool resolved = torch::resolve_torch_functions(g_nan_functions);
   resolve("_ZN3c108GradMode10is_enabledEv", g_gradients_enabled);
   const char* why = "no memory for the records of threads";
   if (resolved && start_operation_threads()) why = trace_operations({enter_operation, leave_operation, outside});
@@ -404,13 +406,13 @@ void finish_find_nan() {
   const InsideScope inside;
   OperationThread* thread = this_operation_thread();
   if (thread != nullptr) {
-    thread->say_now |= g_possible.confirm_held();
+    thread->say_now |= g_find.possible.confirm_held();
     if (thread->say_now) {
       thread->say_now = false;
-      run_if_memory_lasts([] { say_finding(g_possible.to_say()); });
+      run_if_memory_lasts([] { say_finding(g_find.possible.to_say()); });
     }
   }
-  const bool nan = g_possible.said_nan(), infinity = g_possible.said_infinity();
+  const bool nan = g_find.possible.said_nan(), infinity = g_find.possible.said_infinity();
   char more[512] = "";
   if (const uint64_t skipped = g_find.skipped.load(); skipped != 0) {
     snprintf(more, sizeof more, "; %llu step%s skipped by loss scaling", (unsigned long long)skipped,
@@ -431,7 +433,7 @@ void finish_find_nan() {
              "; %llu results of modules and gradients on devices checked", (unsigned long long)device_checks());
   }
   if (nan || infinity) {
-    const uint64_t later = g_possible.later();
+    const uint64_t later = g_find.possible.later();
     say("--find-nan: found, see above; %llu later origin%s, %llu operations checked%s", (unsigned long long)later,
         later == 1 ? "" : "s", (unsigned long long)g_find.operations.load(), more);
   } else {
@@ -440,9 +442,10 @@ void finish_find_nan() {
 }
 
 void reset_find_nan_after_fork() {
-  g_possible.reset_after_fork();
+  make_anew(g_find);
+  reset_nan_state_after_fork();
   reset_operations_after_fork();
-  g_find.operations.store(0);
+  reset_device_checks_after_fork();
 }
 
 }  // namespace tensorscope::watch

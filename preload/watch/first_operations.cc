@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "python/gil_thread.h"
 #include "python/method.h"
 #include "python/named_tensors.h"
 #include "python/objects.h"
 #include "support/state.h"
 #include "torch/metadata/torch_functions.h"
 #include "watch/backward_calls.h"
+#include "watch/operation_trace.h"
 
 namespace tensorscope::watch {
 
@@ -18,31 +20,19 @@ using python::Gil;
 using python::Object;
 using python::Owned;
 
-// With different numbers of arguments and results. Those with gradients save no tensor: hooks of the program for what
-// is saved (a checkpoint's) would be called.
+// With different numbers of arguments and results. The thread that runs them is new: nothing of the program's own
+// threads (modes, gradients switched off, hooks for what is saved, its profiler) is there.
 constexpr char kFirstSource[] = R"(
 def tensorscope_first_operations():
-    if hasattr(torch._C, '_len_torch_dispatch_stack') and torch._C._len_torch_dispatch_stack() != 0:
-        return False
-    functorch = getattr(torch._C, '_functorch', None)
-    if functorch is not None and functorch.peek_interpreter_stack() is not None:
-        return False
-    if torch.is_inference_mode_enabled() or torch._C._get_tracing_state() is not None:
-        return False
-    enabled = torch.is_grad_enabled()
-    torch._C._set_grad_enabled(True)
-    try:
-        with torch._C.DisableTorchFunction():
-            x = torch.ones((2, 3), dtype=torch.float32, device='cpu')
-            for operation, arguments in ((x.exp, ()), (x.add, (x,)), (x.max, (0,)), (x.mul, (x,)), (x.clamp, (0, 1)), (x.sum, ())):
-                operation(*arguments)
-            x.requires_grad_()
-            for operation in (x.t, x.neg, x.sum, x.t, x.neg, x.sum):
-                made(operation())
-    finally:
-        torch._C._set_grad_enabled(enabled)
-    return True
+    x = torch.ones((2, 3), dtype=torch.float32, device='cpu')
+    for operation, arguments in ((x.exp, ()), (x.add, (x,)), (x.max, (0,)), (x.mul, (x,)), (x.clamp, (0, 1)), (x.sum, ())):
+        operation(*arguments)
+    x.requires_grad_()
+    for operation in (x.t, x.neg, x.sum, x.t, x.neg, x.sum):
+        made(operation())
 )";
+
+constexpr unsigned kFirstOperationsMs = 2000;  // for some twenty small operations, on a machine that is busy
 
 Object* node_made(Object*, Object* tensor) {
   const Api& api = *python::known_interpreter();
@@ -71,17 +61,33 @@ Object* make_function(const Gil& gil, Object* torch) {
   return python::entry(gil, globals, "tensorscope_first_operations");
 }
 
+class FirstOperations : public python::GilJob {
+ public:
+  explicit FirstOperations(Object* torch) : torch_(torch) {}
+  void run(const Gil& gil) override {
+    static Object* const function = make_function(gil, torch_);
+    if (!function) return;
+    const OperationsOnlyTeach only_teach;
+    // As the program's own: the tables of what is alive know these tensors.
+    const uint32_t inside = std::exchange(t_inside, 0);
+    const Owned done(gil, gil->PyObject_CallFunctionObjArgs(function, nullptr));
+    t_inside = inside;
+  }
+
+ private:
+  Object* torch_;
+};
+
 }  // namespace
 
-bool run_first_operations(const Gil& gil, Object* torch) {
-  static Object* const function = make_function(gil, torch);
-  if (!function) return true;
-  // As the program's own: the tables of what is alive know these tensors.
-  const uint32_t inside = std::exchange(t_inside, 0);
-  const Owned done(gil, gil->PyObject_CallFunctionObjArgs(function, nullptr));
-  t_inside = inside;
-  if (!done) gil->PyErr_Clear();
-  return !done || gil->PyObject_IsTrue(done.get()) == 1;
+bool run_first_operations(const Gil&, Object* torch) {
+  if (!torch || program_follows_operations()) return false;
+  auto* const job = new FirstOperations(torch);
+  const python::ReleasedGil released;
+  const python::GilOutcome outcome =
+      python::run_with_gil(job, python::Deadline::in_ms(kFirstOperationsMs), kFirstOperationsMs);
+  if (outcome != python::GilOutcome::stuck) delete job;
+  return true;
 }
 
 }  // namespace tensorscope::watch

@@ -7,8 +7,10 @@
 
 namespace tensorscope::watch {
 
-// False: not now, inside vmap, inference mode, a trace or a dispatch mode of the program. Errors are not told. Context:
-// with the GIL, under an InsideScope, once operations or nodes are followed. Torch has been imported whole.
+// They run on a thread of ours, so that nothing that the program has on its own threads sees them, and its sequence
+// numbers stay as they are. Returns false, not now, while something of the program sees the operations of all threads.
+// Errors are not told. Context: with the GIL, which is given up meanwhile, under an InsideScope, once operations or
+// nodes are followed. Torch has been imported whole.
 bool run_first_operations(const python::Gil& gil, python::Object* torch);
 
 }  // namespace tensorscope::watch

@@ -82,6 +82,7 @@ struct Calls {
   std::atomic<uint64_t> next_call{1};
   live::DeviceSlot device = live::DeviceTable::kCpu;  // whose live bytes the calls tell
   int tries_left = 0;                                 // to learn from first operations
+  bool learns = false;                                // from them, now
   WatchedScopes scopes{paths};
 };
 
@@ -196,9 +197,13 @@ Object* module_object(const Gil& gil, const char* name) {
   return modules ? python::entry(gil, modules, name) : nullptr;
 }
 
-// Not earlier: while torch is imported its operations may wait for the import.
+// Not earlier: while torch is imported its operations may wait for the import. Another thread may call a module
+// meanwhile, since the GIL is given up: one look is enough.
 void learn_from_first_operations(const Gil& gil, Calls& calls) {
+  if (calls.tries_left == 0 || calls.learns || !running().empty() || live::running_node_address() != nullptr) return;
+  calls.learns = true;
   if (run_first_operations(gil, module_object(gil, "torch"))) --calls.tries_left;
+  calls.learns = false;
   if (knows_nodes()) calls.tries_left = 0;
 }
 
@@ -211,7 +216,6 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
   const Mode mode = all.empty() || calls.settings.record_calls ? mode_of_module(gil, object) : Mode::unknown;
   // A checkpoint computes a forward again within a backward pass: that is no pass of its own.
   if (all.empty() && live::running_node_address() == nullptr) {
-    if (calls.tries_left > 0) learn_from_first_operations(gil, calls);
     add_backward_rows();
     begin_pass(mode);
     choose_device(calls);
@@ -290,7 +294,10 @@ void with_scope(const Gil& gil, Work work) {
 }
 
 void begins(const Gil& gil, const ModuleCall& call) {
-  with_scope(gil, [&](Calls& calls) { call_begins(gil, calls, call.module, call.stack); });
+  with_scope(gil, [&](Calls& calls) {
+    learn_from_first_operations(gil, calls);
+    call_begins(gil, calls, call.module, call.stack);
+  });
 }
 
 void ends(const Gil& gil, const ModuleCall& call) {
@@ -453,7 +460,10 @@ std::vector<UnmatchedWatch> unmatched_watches() {
 void reset_module_calls_after_fork() {
   if (t_running) t_running->clear();
   reset_saved_tensors_after_fork();
-  if (g_calls) g_calls = new (std::nothrow) Calls(g_calls->settings);
+  if (!g_calls) return;
+  const int tries_left = g_calls->tries_left;  // what the parent has learnt of torch, the child knows
+  g_calls = new (std::nothrow) Calls(g_calls->settings);
+  if (g_calls) g_calls->tries_left = tries_left;
 }
 
 }  // namespace tensorscope::watch

@@ -116,8 +116,8 @@ void describe(const OperationThread& thread, const OperationFrame& frame, const 
     for (int i = 0; i < bad_count; ++i) {
       if (bad[i]->overwrites != Overwrites::nothing && is_leaf_with_gradient(bad[i]->impl))
         out.phase = Phase::optimizer;
-      if (bad[i]->overwrites == Overwrites::nothing && g_nan.functions.requires_grad &&
-          g_nan.functions.requires_grad(bad[i]->impl)) {
+      if (bad[i]->overwrites == Overwrites::nothing && g_nan_functions.requires_grad &&
+          g_nan_functions.requires_grad(bad[i]->impl)) {
         out.phase = Phase::forward;
       }
     }

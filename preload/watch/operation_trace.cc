@@ -61,6 +61,10 @@ constexpr int kMostListeners = 2;
 OperationListener g_listeners[kMostListeners];
 constinit std::atomic<int> g_listener_count{0};
 
+// Torch's numbers of our callbacks: for operations and for the nodes of backward passes; 0: none.
+constinit std::atomic<uint64_t> g_of_operations{0}, g_of_nodes{0};
+constinit thread_local bool t_only_teach = false;
+
 // Learnt under the lock, then constant.
 struct Learnt {
   std::atomic<int> inputs{0}, outputs{0};
@@ -131,6 +135,7 @@ bool known() { return g_learnt.outputs.load(std::memory_order_acquire) != 0; }
 // Calls them under a guard, and those that want to be called again under none.
 template <typename Call>
 void tell_listeners(Call call) {
+  if (t_only_teach) return;
   const int count = g_listener_count.load(std::memory_order_acquire);
   bool outside[kMostListeners] = {};
   if (HookScope scope; scope) {
@@ -164,7 +169,7 @@ bool learn_from(const void* record_function, bool inputs, Values& out) {
     if (at != 0) out = (inputs ? inputs_at : outputs_at)(record_function, at);
     found = count == 0 || at != 0;
   }
-  if (!found && is_operation(g_torch.name(record_function))) g_not_followed.fetch_add(1, std::memory_order_relaxed);
+  if (!found && !t_only_teach && is_operation(g_torch.name(record_function))) g_not_followed.fetch_add(1, std::memory_order_relaxed);
   return found;
 }
 
@@ -313,7 +318,7 @@ const char* trace_operations(const OperationListener& listener) {
   if (count == kMostListeners) return "two parts of the profiler follow operations already";
   g_listeners[count] = listener;
   g_listener_count.store(count + 1, std::memory_order_release);
-  if (count == 0) g_torch.add_global_callback({on_start, on_end});
+  if (count == 0) g_of_operations.store(g_torch.add_global_callback({on_start, on_end}), std::memory_order_relaxed);
   return nullptr;
 }
 
@@ -326,9 +331,30 @@ const char* trace_backward(const BackwardListener& listener) {
   constexpr uint8_t kBackwardOnly[sizeof Callback::flags] = {0, 1};
   Callback callback = {on_node_start, on_node_end};
   memcpy(callback.flags, kBackwardOnly, sizeof callback.flags);
-  add(callback);
+  g_of_nodes.store(add(callback), std::memory_order_relaxed);
   return nullptr;
 }
+
+bool program_follows_operations() {
+  const LoadedObject torch = find_object("libtorch_cpu.so");
+  const auto find = [&](const char* name) { return torch ? torch.find(name) : nullptr; };
+  const auto has_callbacks = reinterpret_cast<bool (*)()>(find("_ZN2at18hasGlobalCallbacksEv"));
+  const auto disable = reinterpret_cast<void (*)(uint64_t)>(find("_ZN2at15disableCallbackEm"));
+  const auto enable = reinterpret_cast<void (*)(uint64_t)>(find("_ZN2at16reenableCallbackEm"));
+  if (!has_callbacks || !disable || !enable) return false;
+  const uint64_t ours[] = {g_of_operations.load(std::memory_order_relaxed), g_of_nodes.load(std::memory_order_relaxed)};
+  for (const uint64_t each : ours) {
+    if (each != 0) disable(each);
+  }
+  const bool others = has_callbacks();
+  for (const uint64_t each : ours) {
+    if (each != 0) enable(each);
+  }
+  return others;
+}
+
+OperationsOnlyTeach::OperationsOnlyTeach() { t_only_teach = true; }
+OperationsOnlyTeach::~OperationsOnlyTeach() { t_only_teach = false; }
 
 void each_tensor(const Value& value, TensorVisitor visit, void* context) {
   if (value.tag == kTensorTag) {

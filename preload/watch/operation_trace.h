@@ -112,6 +112,20 @@ void reset_operations_after_fork();
 // One listener. Null, or why it cannot be; a literal.
 const char* trace_backward(const BackwardListener& listener);
 
+// True if somebody else in the process (an execution trace, a profiler of all threads, the program) follows the
+// operations of every thread, too. Context: with the GIL; while it looks, for a microsecond, operations of other
+// threads are not followed.
+bool program_follows_operations();
+
+// The operations of this thread are none of the program's: where things lie is learnt from them, no listener is called.
+class OperationsOnlyTeach {
+ public:
+  OperationsOnlyTeach();
+  ~OperationsOnlyTeach();
+  OperationsOnlyTeach(const OperationsOnlyTeach&) = delete;
+  OperationsOnlyTeach& operator=(const OperationsOnlyTeach&) = delete;
+};
+
 // Calls visit(impl, context) for the tensors of one argument or result: itself or the elements of a list.
 using TensorVisitor = void (*)(const void* impl, void* context);
 void each_tensor(const Value& value, TensorVisitor visit, void* context);

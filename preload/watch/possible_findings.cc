@@ -121,11 +121,4 @@ bool PossibleFindings::confirm_held() {
   return to_say;
 }
 
-void PossibleFindings::reset_after_fork() {
-  for (Possible& possible : all_) {
-    if (possible.stage != Stage::free) free(possible);
-  }
-  later_.store(0);
-}
-
 }  // namespace tensorscope::watch

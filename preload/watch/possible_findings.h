@@ -51,8 +51,6 @@ class PossibleFindings {
   void count_later() { later_.fetch_add(1, std::memory_order_relaxed); }
   uint64_t later() const { return later_.load(std::memory_order_relaxed); }
 
-  void reset_after_fork();
-
  private:
   enum class Stage : uint8_t { free, in_operation, in_node, held };
   struct Possible {

@@ -4,13 +4,19 @@
 
 #include "live/recorder.h"
 #include "live/step_marks.h"
+#include "support/make_anew.h"
 
 namespace tensorscope::watch {
 
 namespace {
 
-std::atomic<uint32_t> g_steps{0}, g_train_passes{0}, g_eval_passes{0};
-std::atomic<Mode> g_mode{Mode::unknown};
+struct StepCounts {
+  std::atomic<uint32_t> steps{0}, train_passes{0}, eval_passes{0};
+  std::atomic<Mode> mode{Mode::unknown};
+};
+constinit StepCounts g_step_counts;
+
+// Who says where a step ends: the program's code, which a forked child keeps.
 std::atomic<bool> g_marked{false}, g_counted{false};
 
 void tell_step() {
@@ -21,26 +27,26 @@ void tell_step() {
 }  // namespace
 
 Step current_step() {
-  const Mode mode = g_mode.load(std::memory_order_relaxed);
-  const uint32_t passes = (mode == Mode::eval ? g_eval_passes : g_train_passes).load(std::memory_order_relaxed);
+  const Mode mode = g_step_counts.mode.load(std::memory_order_relaxed);
+  const uint32_t passes = (mode == Mode::eval ? g_step_counts.eval_passes : g_step_counts.train_passes).load(std::memory_order_relaxed);
   const uint32_t pass = passes == 0 ? 0 : passes - 1;
-  return {mode == Mode::eval ? pass : g_steps.load(std::memory_order_relaxed), pass, mode};
+  return {mode == Mode::eval ? pass : g_step_counts.steps.load(std::memory_order_relaxed), pass, mode};
 }
 
 int64_t counted_steps() {
-  return g_counted.load(std::memory_order_relaxed) ? int64_t{g_steps.load(std::memory_order_relaxed)} : -1;
+  return g_counted.load(std::memory_order_relaxed) ? int64_t{g_step_counts.steps.load(std::memory_order_relaxed)} : -1;
 }
 
 void steps_are_counted() { g_counted.store(true, std::memory_order_relaxed); }
 
 void begin_pass(Mode mode) {
-  (mode == Mode::eval ? g_eval_passes : g_train_passes).fetch_add(1, std::memory_order_relaxed);
-  g_mode.store(mode, std::memory_order_relaxed);
+  (mode == Mode::eval ? g_step_counts.eval_passes : g_step_counts.train_passes).fetch_add(1, std::memory_order_relaxed);
+  g_step_counts.mode.store(mode, std::memory_order_relaxed);
   tell_step();
 }
 
 void end_step() {
-  if (!g_marked.load(std::memory_order_relaxed)) g_steps.fetch_add(1, std::memory_order_relaxed);
+  if (!g_marked.load(std::memory_order_relaxed)) g_step_counts.steps.fetch_add(1, std::memory_order_relaxed);
   live::step_ended(live::StepSource::optimizer);
   tell_step();
 }
@@ -48,15 +54,13 @@ void end_step() {
 void mark_step() {
   g_marked.store(true, std::memory_order_relaxed);
   steps_are_counted();
-  g_steps.fetch_add(1, std::memory_order_relaxed);
+  g_step_counts.steps.fetch_add(1, std::memory_order_relaxed);
   live::step_ended(live::StepSource::mark);
   tell_step();
 }
 
 void reset_steps_after_fork() {
-  g_steps.store(0, std::memory_order_relaxed);
-  g_train_passes.store(0, std::memory_order_relaxed);
-  g_eval_passes.store(0, std::memory_order_relaxed);
+  make_anew(g_step_counts);
 }
 
 }  // namespace tensorscope::watch

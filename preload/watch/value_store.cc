@@ -14,6 +14,7 @@
 #include "support/clock.h"
 #include "support/enough_memory.h"
 #include "support/futex.h"
+#include "support/log.h"
 #include "support/mutex.h"
 #include "support/signals_blocked.h"
 #include "watch/value_batch.h"
@@ -64,6 +65,7 @@ void count_under_lock(Store& store, const char* what, const char* detail) {
   }
   if (store.loss_rows == kMostLosses) return;
   store.losses[store.loss_rows++] = {what, detail, 1};
+  log(LogLevel::warning, "not recorded from here on, as a rule or at times: {}: {}", what, detail);
   store.losses_changed = true;
 }
 
@@ -284,6 +286,9 @@ void finish_file(const std::vector<UnmatchedWatch>& unmatched) {
   {
     const MutexGuard guard(store->lock);
     if (std::exchange(store->finished, true)) return;
+  }
+  for (const UnmatchedWatch& each : unmatched) {
+    log(LogLevel::warning, "watch {} matched nothing", store->settings.watches[each.watch].text);
   }
   const SignalsBlocked blocked;
   const MutexGuard guard(store->writing);

@@ -232,3 +232,44 @@ def test_without_being_asked_nothing_is_looked_at(tmp_path):
     done = harness.run(PROGRAM, "log", folder=tmp_path, exit="never")
     # From CPython 3.14 on torch.jit.script() warns.
     assert (done.returncode, done.stderr) == (0, alone("log").stderr)
+
+
+FORKS = """
+import os, sys, torch
+def mark(text):
+    os.write(2, (text + "\\n").encode())
+def child(work):
+    if os.fork() == 0:
+        work()
+        sys.exit(0)
+    os.wait()
+    mark("-- next")
+def divide():
+    torch.ones(10) * 2
+    return torch.zeros(2) / torch.zeros(2)
+def nothing_bad():
+    torch.ones(10) * 2
+for _ in range(3):
+    gone = torch.full((2000,), float("nan"))
+    del gone
+    torch.empty(2000) * 2  # reads memory that nobody has written
+torch.log(torch.full((2,), -1.0))
+torch.zeros(3) / torch.zeros(3)
+mark("-- next")
+child(divide)
+torch.log(torch.full((2,), -1.0))
+child(divide)
+child(nothing_bad)
+"""
+
+
+def test_a_forked_child_says_what_it_did_itself(tmp_path):
+    done = harness.run_source(FORKS, folder=tmp_path, find_nan="on", exit="never", quiet=1)
+    assert done.returncode == 0, done.stderr
+    before, first, second, third, after = done.stderr.split("-- next\n")
+    assert "first NaN: aten::log" in before and "2 later origins" in after
+    for child in (first, second):
+        assert "first NaN: aten::div" in child and "divide" in child and "aten::log" not in child
+        assert re.search(r"found, see above; 0 later origins, \d+ operations checked$", child.rstrip()), child
+    assert first.splitlines()[-1] == second.splitlines()[-1]
+    assert re.fullmatch(r"tensorscope: --find-nan: no NaN or infinity made by \d+ operations\n", third)

@@ -47,6 +47,9 @@ void SourceLines::start(const live::SnapshotView& view, const std::vector<SiteId
   if (!options().source) {
     return set_coverage(Subject::source_lines, Seen::no, "switched off by TENSORSCOPE_SOURCE");
   }
+  if (options().confidential) {
+    return set_coverage(Subject::source_lines, Seen::no, "left out by TENSORSCOPE_CONFIDENTIAL");
+  }
   newest_unix_ns_ = process_info().image_start_unix_ns;
   started_ = run_if_memory_lasts([&] { wanted_ = wanted_lines(view, sites); });
   if (!started_) return set_coverage(Subject::source_lines, Seen::no, kNoMemoryForLines);

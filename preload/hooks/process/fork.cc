@@ -8,12 +8,14 @@
 #include "live/recorder.h"
 #include "oom/failing_thread.h"
 #include "python/bridge.h"
+#include "recording/recording.h"
 #include "stacks/capture.h"
 #include "support/coverage.h"
 #include "support/loader_walk.h"
 #include "support/lock_word.h"
+#include "support/log.h"
+#include "support/process_info.h"
 #include "support/state.h"
-#include "recording/recording.h"
 #include "watch/find_nan.h"
 #include "watch/watch.h"
 
@@ -41,6 +43,7 @@ void after_fork_in_parent() {
 
 void after_fork_in_child() {
   forget_locks_in_child();
+  reset_log_after_fork();
   loader_walks_after_fork_in_child();
   live::after_fork_in_child();
   stacks::after_fork_in_child();
@@ -51,6 +54,7 @@ void after_fork_in_child() {
   watch::after_fork_in_child();
   watch::reset_find_nan_after_fork();
   collector::after_fork_in_child();
+  log(LogLevel::info, "forked from process {}", process_info().forked_from);
   release_signals_in_child();  // last: a signal that is already waiting asks this process, not the parent, for a dump
   --t_inside;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collector/collector.h"
+#include "collector/log_flush.h"
 #include "hooks/activation.h"
 #include "hooks/attach.h"
 #include "hooks/libc_function.h"
@@ -59,6 +60,7 @@ void finish(int status) {
   watch::finish_find_nan();
   watch::end_values();
   if (watch::values_are_taken() || recording::has_begun()) collector::run_at_the_end(finish_files);
+  collector::finish_log();
 }
 
 int main_and_dump(int argc, char** argv, char** environment) {
@@ -122,6 +124,7 @@ void flush_files() {
   if (tensorscope::activated() && uint32_t(getpid()) == tensorscope::process_info().pid) {
     tensorscope::watch::flush_before_exit();
     tensorscope::recording::flush_before_exit();
+    tensorscope::collector::finish_log_before_exit();
   }
 }
 

@@ -11,6 +11,7 @@ namespace {
 constexpr uint64_t kInlineDims = 5;  // c10/core/impl/SizesAndStrides.h
 constexpr char kPlainStorage[] = "N3c1011StorageImplE";
 constexpr char kVersionCounter[] = "N3c1015VariableVersion14VersionCounterE";
+constexpr char kQuantized[] = "N2at11QTensorImplE";
 constexpr char kFunctionalStorage[] = "N2at17functionalization21FunctionalStorageImplE";
 
 template <typename T>
@@ -162,7 +163,10 @@ bool LayoutFinder::shim_agrees(const TensorLayout& layout, const void* impl) con
 }
 
 void LayoutFinder::add(const void* impl) {
-  if (strcmp(classes_.of(impl), rules::kPlainTensorClass) != 0 || !torch_.has_storage(impl)) return;
+  const char* const class_name = classes_.of(impl);
+  // The one subclass whose own fields come after those of the base, and which has a storage of the usual kind.
+  const bool usual = strcmp(class_name, rules::kPlainTensorClass) == 0 || strcmp(class_name, kQuantized) == 0;
+  if (!usual || !torch_.has_storage(impl)) return;
   ++seen_;
   for (size_t i = 0; i < kCandidates; ++i) {
     const TensorLayout layout = candidate(i);
@@ -178,7 +182,7 @@ void LayoutFinder::add(const void* impl) {
 }
 
 TensorLayout LayoutFinder::result(const char** why) const {
-  *why = "no tensor with a storage is alive yet";
+  *why = "no tensor of the usual kind is alive from which the places of the fields could be learnt";
   if (seen_ == 0) return {};
   *why = "the layout of this torch's tensors is unknown";
   size_t best = 0;

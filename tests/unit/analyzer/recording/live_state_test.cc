@@ -130,7 +130,9 @@ TEST(LiveState, EventsThatCannotBeReadAreSaid) {
   builder.end();
   RecordingEnds ends;
   replayed(builder, &ends);
-  EXPECT_EQ(ends.problems, std::vector<std::string>{"left out of x.recording: 1 parts of events that cannot be read."});
+  ASSERT_EQ(ends.problems.size(), 1u);
+  const std::string text = "left out of x.recording: 1 parts of events that cannot be read, in the 'events' chunk at byte ";
+  EXPECT_EQ(ends.problems.front().substr(0, text.size()), text);
 }
 
 TEST(LiveState, OfAFileThatIsCutTheWholeChunksCount) {

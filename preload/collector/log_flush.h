@@ -1,0 +1,17 @@
+// When the lines of the log (support/log.h) are written: by the collector before it sleeps, and at the process's end.
+#pragma once
+
+namespace tensorscope::collector {
+
+// Context: collector.
+void write_waiting_log();
+
+// Has the collector write what waits, and waits for it. Context: as request_and_wait().
+void finish_log();
+// The same, a second at most, for a thread that ends the program by _exit(), also in a signal handler: takes no lock.
+void finish_log_before_exit();
+
+// Context: fork child.
+void reset_log_flush_after_fork();
+
+}  // namespace tensorscope::collector
