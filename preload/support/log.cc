@@ -161,6 +161,8 @@ void start_log() {
   g_log_wanted.store(wanted ? Wanted::yes : Wanted::no, std::memory_order_relaxed);
 }
 
+bool log_is_standard_error() { return options().log && strcmp(options().log, "-") == 0; }
+
 void queue_log_line(LogLevel level, std::string_view text) {
   if (!log_is_on()) return;
   const WaitingLine line = {read_clock_ns(CLOCK_REALTIME), level, uint16_t(std::min(text.size(), kLogLineBytes))};

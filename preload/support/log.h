@@ -33,6 +33,9 @@ void log(LogLevel level, fmt::format_string<Arguments...> format, Arguments&&...
   if (log_is_on()) format_log_line(level, format, fmt::make_format_args(arguments...));
 }
 
+// Whether the log goes where say() writes: then what is said is not in it again.
+bool log_is_standard_error();
+
 // Writes the lines that wait.
 void write_log();
 // Whether any may wait. Any context.

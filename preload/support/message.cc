@@ -87,7 +87,7 @@ void say(const char* format, ...) {
   if (wanted < 0) return;
   const size_t length = std::min(size_t(wanted), room - 1);
   silence_text(text, length);
-  queue_log_line(LogLevel::info, {text, length});
+  if (!log_is_standard_error()) queue_log_line(LogLevel::info, {text, length});
   text[length] = '\n';
   write_standard_error(line, size_t(text - line) + length + 1);
 }

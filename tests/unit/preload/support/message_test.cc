@@ -132,9 +132,12 @@ TEST_F(MessageTest, LogLinesAreAppendedAlsoAfterAllDescriptorsWereClosed) {
   setenv("TENSORSCOPE_LOG", path("log").c_str(), 1);
   in_child([](const std::string&) {
     parse_options();
+    start_log();
     log(LogLevel::info, "torch {} found", "2.13.0");
+    write_log();
     for (int i = 0; i < 100; ++i) close(i);
     log(LogLevel::warning, "{} stacks", 12);
+    write_log();
   });
   unsetenv("TENSORSCOPE_LOG");
   const std::string lines = contents(path("log"));
@@ -147,18 +150,25 @@ TEST_F(MessageTest, TheLogCanBeStandardError) {
   setenv("TENSORSCOPE_LOG", "-", 1);
   const std::string said = in_child([](const std::string&) {
     parse_options();
+    start_log();
+    say("said");
     log(LogLevel::error, "wrong");
+    write_log();
   });
   unsetenv("TENSORSCOPE_LOG");
   EXPECT_THAT(said, EndsWith(" error wrong\n"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2);  // what is said is there once
 }
 
 TEST_F(MessageTest, ALogThatCannotBeWrittenIsOneLine) {
   setenv("TENSORSCOPE_LOG", path("no/such/folder").c_str(), 1);
   const std::string said = in_child([](const std::string&) {
     parse_options();
-    log(LogLevel::error, "one");
-    log(LogLevel::error, "two");
+    start_log();
+    for (const char* text : {"one", "two"}) {
+      log(LogLevel::error, "{}", text);
+      write_log();
+    }
   });
   unsetenv("TENSORSCOPE_LOG");
   EXPECT_EQ(said, "tensorscope: TENSORSCOPE_LOG=" + path("no/such/folder") +
@@ -166,6 +176,9 @@ TEST_F(MessageTest, ALogThatCannotBeWrittenIsOneLine) {
 }
 
 TEST_F(MessageTest, WithoutALogNothingIsFormatted) {
+  EXPECT_TRUE(log_is_on());  // options are not known yet
+  parse_options();
+  start_log();
   EXPECT_FALSE(log_is_on());
   log(LogLevel::error, "nowhere");
 }

@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "support/make_anew.h"
+
 namespace tensorscope::watch {
 namespace {
 
@@ -105,9 +107,15 @@ TEST_F(Possibles, closed_says_no_more) {
   bool nan = true;
   EXPECT_FALSE(findings->confirm_at_once(describe, &nan));
   EXPECT_EQ(findings->later(), 1u);
+}
+
+TEST_F(Possibles, made_anew_in_a_forked_child_nothing_of_the_parents_is_left) {
+  bool nan = true;
+  EXPECT_TRUE(findings->confirm_at_once(describe, &nan));
   add(true);
-  findings->reset_after_fork();
-  EXPECT_FALSE(findings->any_open());
+  findings->count_later();
+  make_anew(*findings);
+  EXPECT_FALSE(findings->any_open() || findings->said_nan() || findings->all_said());
   EXPECT_EQ(findings->later(), 0u);
 }
 
