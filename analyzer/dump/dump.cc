@@ -26,9 +26,9 @@ bool Tensor::is_view() const { return (flags & uint32_t(format::TensorFlag::view
 bool Tensor::knows_view() const { return (known & uint32_t(format::TensorKnown::leaf)) != 0; }
 bool Tensor::knows_offset() const { return (known & uint32_t(format::TensorKnown::strides)) != 0; }
 
-// Of one that was freed while the dump was written, no memory is left.
+// A sparse one has parts instead. Of one that was freed while the dump was written, no memory is left.
 bool Tensor::knows_memory() const {
-  return (known & uint32_t(format::TensorKnown::storage)) != 0 ||
+  return (known & uint32_t(format::TensorKnown::storage)) != 0 || is_sparse() ||
          (flags & uint32_t(format::TensorFlag::freed_during_dump)) != 0;
 }
 

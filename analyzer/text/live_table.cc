@@ -131,9 +131,9 @@ void add_device(text::Table& table, const analyzer::OpenedDump& opened, const De
   bool plain = sums.mapped.storages == 0 && sums.no_tensor.blocks == 0 && sums.rounding.bytes == 0 && missing == 0 &&
                (sums.no_memory.tensors == 0 || !has_memory) && (sums.unread.tensors == 0 || all_unread);
   if (!plain) {
-    const char* const more = unread != 0 && sums.no_tensor.blocks != 0 ? " or more" : "";
+    const char* const remark = unread != 0 && sums.no_tensor.blocks != 0 ? "or more, see below" : "";
     table.row({"  in tensors", count(sums.in_tensors.tensors), dash(sums.in_tensors.storages),
-               bytes(sums.in_tensors.bytes) + more});
+               bytes(sums.in_tensors.bytes), remark});
   }
   add_categories(table, opened, sums, plain ? "  " : "    ", false);
   if (sums.mapped.storages > 0) {
