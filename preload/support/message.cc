@@ -56,7 +56,15 @@ void write_here(const char* text, size_t size) {
 
 }  // namespace
 
+void remember_closed_standard_error() {
+  struct stat now;
+  const int saved_errno = errno;
+  if (fstat(STDERR_FILENO, &now) != 0) g_at_start.store(AtStart::closed, std::memory_order_release);
+  errno = saved_errno;
+}
+
 void remember_standard_error() {
+  if (g_at_start.load(std::memory_order_acquire) == AtStart::closed) return;
   struct stat now;
   const int saved_errno = errno;
   const bool open = fstat(STDERR_FILENO, &now) == 0;

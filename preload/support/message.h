@@ -13,7 +13,12 @@ namespace tensorscope {
 
 __attribute__((format(printf, 1, 2))) void say(const char* format, ...);
 
-// Remembers what descriptor 2 is now. Called when the library is loaded, before the program can open a file of its own.
+// Called when the library is loaded, before the program can open a file of its own: if descriptor 2 is closed, it stays
+// closed for the profiler.
+void remember_closed_standard_error();
+
+// Remembers what descriptor 2 is now. Called at activation: until then a program may have directed its standard error
+// elsewhere.
 void remember_standard_error();
 
 // The text as it is, under the same conditions as say().

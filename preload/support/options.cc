@@ -72,6 +72,7 @@ void print_help() {
 }  // namespace
 
 void parse_options(const char* more) {
+  remember_standard_error();
   g_options = Options();
   g_record_is_set = false;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) parse_entry(*entry);

@@ -71,7 +71,7 @@ int main_and_dump(int argc, char** argv, char** environment) {
 
 // Before main: an interpreter that is already loaded learns of the module `libtensorscope`.
 __attribute__((constructor)) void at_load() {
-  remember_standard_error();
+  remember_closed_standard_error();
   remember_call_filter();
   print_help_if_asked();
   watch::add_said_values_to_module();

@@ -88,12 +88,24 @@ TEST_F(MessageTest, DoesNotGoIntoAFileThatTookTheDescriptor) {
 TEST_F(MessageTest, DoesNotGoIntoAFileThatTookADescriptorThatWasClosedAtTheStart) {
   in_child([](const std::string& folder) {
     close(STDERR_FILENO);
-    remember_standard_error();
+    remember_closed_standard_error();
     if (open((folder + "/data").c_str(), O_WRONLY | O_CREAT, 0600) != STDERR_FILENO) _exit(1);
     parse_options();  // the profiler starts
     say("hello");
   });
   EXPECT_EQ(contents(path("data")), "");
+}
+
+TEST_F(MessageTest, GoesWhereTheProgramDirectsItBeforeTheProfilerStarts) {
+  in_child([](const std::string& folder) {
+    remember_closed_standard_error();
+    const int file = open((folder + "/log").c_str(), O_WRONLY | O_CREAT, 0600);
+    dup2(file, STDERR_FILENO);
+    close(file);
+    parse_options();
+    say("hello");
+  });
+  EXPECT_EQ(contents(path("log")), "tensorscope: hello\n");
 }
 
 TEST_F(MessageTest, IsNothingWhereTheDescriptorIsClosed) {
