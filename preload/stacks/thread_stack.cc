@@ -1,9 +1,9 @@
 #include "stacks/thread_stack.h"
 
-#include <errno.h>
 #include <pthread.h>
 
 #include "support/pages.h"
+#include "support/stack_bounds.h"
 
 namespace tensorscope::stacks {
 
@@ -22,18 +22,9 @@ bool ThreadStack::start() {
 ThreadStack* ThreadStack::create() {
   auto* stack = static_cast<ThreadStack*>(map_pages(sizeof(ThreadStack)));
   if (stack == nullptr) return nullptr;
-  const int saved_errno = errno;
-  pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-    void* low;
-    size_t size;
-    if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
-      stack->low = reinterpret_cast<uint64_t>(low);
-      stack->high = stack->low + size;
-    }
-    pthread_attr_destroy(&attributes);
-  }
-  errno = saved_errno;
+  const StackBounds bounds = stack_of_this_thread();
+  stack->low = bounds.low;
+  stack->high = bounds.high;
   if (pthread_setspecific(g_key, stack) != 0) {
     unmap_pages(stack, sizeof(ThreadStack));
     return nullptr;

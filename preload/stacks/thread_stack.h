@@ -1,7 +1,7 @@
 // What the unwinder keeps for one thread: where its stack is, and the frames that it has met there.
 //
-// Context: hook. Made at a thread's first capture (one mmap; glibc's pthread_getattr_np, which for the main thread
-// reads /proc/self/maps, may allocate), given back when the thread ends. Owned by its thread: no locks.
+// Context: hook. Made at a thread's first capture (one mmap; glibc's pthread_getattr_np for other threads than the main
+// one, which may allocate), given back when the thread ends. Owned by its thread: no locks.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,6 @@
 #include "support/enough_memory.h"
 
 #include <alloca.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -10,6 +9,7 @@
 #include <new>
 
 #include "support/pages.h"
+#include "support/stack_bounds.h"
 
 namespace tensorscope {
 
@@ -88,22 +88,10 @@ void begin_work() {
   work->function(work->context);
 }
 
-// The lowest address of the calling thread's stack; null where it is not known.
-char* end_of_stack() {
-  pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return nullptr;
-  void* lowest = nullptr;
-  size_t size = 0, guard = 0;
-  const bool known =
-      pthread_attr_getstack(&attributes, &lowest, &size) == 0 && pthread_attr_getguardsize(&attributes, &guard) == 0;
-  pthread_attr_destroy(&attributes);
-  return known ? static_cast<char*>(lowest) + guard : nullptr;
-}
-
 bool stack_has_room() {
-  const char* const here = static_cast<char*>(__builtin_frame_address(0));
-  const char* const end = end_of_stack();
-  return end != nullptr && here > end && size_t(here - end) > kStackBytes + kKeptForCaller;
+  const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  const StackBounds stack = stack_of_this_thread();
+  return here > stack.low && here < stack.high && here - stack.low > kStackBytes + kKeptForCaller;
 }
 
 // The last unused one is kept: some work is short and frequent.

@@ -1,0 +1,19 @@
+// Where the calling thread's stack lies. glibc's pthread_getattr_np reads /proc/self/maps for the main thread, through a
+// number of the program's descriptor table; the main thread is asked about here without a file.
+//
+// Context: any but signal handlers; errno is left as it was.
+#pragma once
+
+#include <cstdint>
+
+namespace tensorscope {
+
+struct StackBounds {
+  uint64_t low = 0, high = 0;  // addresses: [low, high) may be used; equal if they are not known
+};
+
+// Of the main thread's stack at most 120 MiB: the kernel leaves 128 MiB free below its beginning, whatever the limit
+// was (arch/x86/mm/mmap.c, mmap_base).
+StackBounds stack_of_this_thread();
+
+}  // namespace tensorscope
