@@ -19,7 +19,7 @@ said = []
 names = lambda number: {id(m): name for name, m in model.named_modules()}.get(number)
 own = {"torch": torch, "module": sys.modules["torch.nn.modules.module"], "optimizer": sys.modules["torch.optim.optimizer"], "checked": lambda count: said.append(count),
        "found": lambda number, parameter, step, nan: said.append([names(number), parameter, step, nan]),
-       "failed": lambda text: said.append(text)}
+       "failed": lambda text: said.append(text), "unseen_begins": lambda: None, "unseen_ends": lambda: None}
 exec(SOURCE, own)
 own["tensorscope_is_on_device"] = lambda tensor: True
 class Net(nn.Module):

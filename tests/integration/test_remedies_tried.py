@@ -25,6 +25,10 @@ def kinds():
     return set(re.findall(r'return "([a-z-]+)";', text.split("int rank")[0])) - {"unknown"}
 
 
+# Other processes have the memory: no program of ours changes that. tests/unit/analyzer/oom/remedies_test.cc
+NOT_TRIED = {"shared-limit"}
+
+
 def programs():
     return {name for path in TRIED.glob("programs_*.py") for name in re.findall(r"^@program\(.*\)\ndef (\w+)", path.read_text(), re.MULTILINE)}
 
@@ -37,7 +41,7 @@ def test_the_table_is_of_programs_and_remedies_that_exist():
 
 def test_the_table_has_each_kind_of_remedy_and_forty_pairs():
     rows = table()
-    assert {kind for _, kind in rows} == kinds() and len(rows) >= 40
+    assert {kind for _, kind in rows} == kinds() - NOT_TRIED and len(rows) >= 40
 
 
 def test_a_program_that_does_not_fail_at_once_is_run_again():

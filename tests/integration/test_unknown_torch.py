@@ -58,7 +58,7 @@ PARTS = [
     (r"aoti_torch_", "tensor metadata"),
     (r"11has_storage", "tensor metadata"),
     (r"13requires_grad|4gradEv|8toString|10_singleton|7is_view|9output_nr|grad_fn_unsafe", "tensor metadata"),
-    (r"14RecordFunction|addGlobalCallback|GradMode|sequence_number|graph_task|THPVariable_Wrap", None),  # values, not dumps
+    (r"RecordFunction|GlobalCallback|(dis|reen)ableCallback|GradMode|sequence_number|graph_task|THPVariable_Wrap", None),  # values, not dumps
 ]
 
 

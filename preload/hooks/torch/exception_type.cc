@@ -1,9 +1,7 @@
 #include "hooks/torch/exception_type.h"
 
-#include <cstdint>
-
 #include "hooks/torch_libraries.h"
-#include "torch/metadata/safe_reads.h"
+#include "support/call_filter.h"
 
 namespace tensorscope::hooks {
 
@@ -32,16 +30,18 @@ bool look(const LoadedObject& object, void* context) {
 
 }  // namespace
 
+// c10::Error begins with its virtual functions and the message, a std::string, which begins with where its text is
+// (c10/util/Exception.h, 1.13 to 2.15). Little stack: the failing thread may have no more.
 bool is_about_shared_memory(const TypeInfo* type, const void* exception) {
   constexpr char kMessage[] = "unable to allocate shared memory";
-  constexpr size_t kWords = (sizeof(kMessage) - 1) / sizeof(uint64_t);
-  static_assert(kWords * sizeof(uint64_t) == sizeof(kMessage) - 1);
+  constexpr size_t kLength = sizeof(kMessage) - 1;
   if (strcmp(type->name, "N3c105ErrorE") != 0) return false;
-  const uint64_t member = reinterpret_cast<uint64_t>(exception) + sizeof(void*);  // behind the virtual functions
-  uint64_t text = 0, addresses[kWords], words[kWords] = {};
-  if (!torch::read_words_safely(&member, &text, 1) || text == 0) return false;
-  for (size_t i = 0; i < kWords; ++i) addresses[i] = text + i * sizeof(uint64_t);
-  return torch::read_words_safely(addresses, words, kWords) && memcmp(words, kMessage, sizeof(words)) == 0;
+  char* text = nullptr;
+  memcpy(&text, static_cast<const char*>(exception) + sizeof(void*), sizeof(text));
+  char words[kLength];
+  const iovec from{text, kLength};
+  return text != nullptr && read_own_memory({words, kLength}, &from, 1) == ssize_t(kLength) &&
+         memcmp(words, kMessage, kLength) == 0;
 }
 
 bool belongs_to_torch(const TypeInfo* type, const void* thrower) {
