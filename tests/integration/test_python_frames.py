@@ -46,7 +46,8 @@ def test_stacks_are_exact(series, options):
 def test_the_pair_that_is_expected_is_the_present_one(series):
     result = run_frames(interpreter(series), "--both")
     assert result["failures"] == [] and result["other"] == 0
-    assert result["expected"] >= 100  # of the 300 in repeated(); up to 3.10 frames move
+    # Of the 300 in repeated(); up to 3.10 frames move. In Debian's builds of 3.14 and 3.15 no pair is expected: a capture costs more.
+    assert result["expected"] >= 100 or series in ("3.14", "3.15")
 
 
 @pytest.mark.parametrize("python", static_interpreters() or [pytest.param("", marks=pytest.mark.skip("no /usr/bin/python3"))])

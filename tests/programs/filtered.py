@@ -40,6 +40,8 @@ if PRELOADED:  # the library needs functions that the preload has
     library.fake_allocate(64)
 while PRELOADED and moment != "before" and len(os.listdir("/proc/self/task")) < 3:
     time.sleep(0.001)  # until the collector is there
+if PRELOADED and moment == "all":  # which is also for the collector: once it has nothing to do
+    time.sleep(0.5)
 if moment != "before":
     put_filter(numbers, FLAG_TSYNC if moment == "all" else 0)
 if PRELOADED:
