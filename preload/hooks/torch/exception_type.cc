@@ -31,7 +31,7 @@ bool look(const LoadedObject& object, void* context) {
 }  // namespace
 
 // c10::Error begins with its virtual functions and the message, a std::string, which begins with where its text is
-// (c10/util/Exception.h, 1.13 to 2.15). Little stack: the failing thread may have no more.
+// (c10/util/Exception.h of 2.2.2, 2.13.0, 2.14.1 and 2.15.0). Little stack: the failing thread may have no more.
 bool is_about_shared_memory(const TypeInfo* type, const void* exception) {
   constexpr char kMessage[] = "unable to allocate shared memory";
   constexpr size_t kLength = sizeof(kMessage) - 1;
