@@ -28,6 +28,7 @@
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/enough_memory.h"
+#include "support/ended_threads.h"
 #include "support/futex.h"
 #include "support/helper_thread.h"
 #include "support/message.h"
@@ -303,10 +304,8 @@ void sit_out(Job job, Waiter* waiter, uint32_t seen) {
 }
 
 void run_collector() {
-  ++t_inside;  // for good: nothing that this thread causes is recorded
   look_at_own_table();
   open_settings_file();
-  pthread_setname_np(pthread_self(), rules::kCollectorName);
   run_if_memory_lasts([] { python::attach(); });
   unsigned tries = 0;
   for (;;) {
@@ -327,7 +326,10 @@ void run_collector() {
 std::atomic<uint32_t> g_collector_ended{0};
 
 void* run_collector_and_end(void*) {
-  run_collector();
+  {
+    const HelperThreadScope thread(rules::kCollectorName);
+    run_collector();
+  }
   g_collector_ended.store(1, std::memory_order_release);
   wake_programs_side();
   return nullptr;
@@ -336,8 +338,7 @@ void* run_collector_and_end(void*) {
 // The thread in the program's table (support/programs_side.h). Where the system gives no other table, it is the
 // collector as well.
 void* run_programs_side(void*) {
-  ++t_inside;
-  pthread_setname_np(pthread_self(), rules::kProgramsSideName);
+  const HelperThreadScope thread(rules::kProgramsSideName);
   g_collector_ended.store(0, std::memory_order_relaxed);
   open_programs_side();
   pthread_t collector;
@@ -347,6 +348,7 @@ void* run_programs_side(void*) {
     return nullptr;
   }
   reset_programs_side();  // nobody asks
+  pthread_setname_np(pthread_self(), rules::kCollectorName);
   run_collector();
   return nullptr;
 }
@@ -384,7 +386,10 @@ bool stop_collector() {
   timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec += 1;
-  if (pthread_timedjoin_np(thread, nullptr, &until) == 0) return true;
+  if (pthread_timedjoin_np(thread, nullptr, &until) == 0) {
+    wait_until_ended_threads_are_gone();
+    return true;
+  }
   const MutexGuard guard(g_control);
   if (g_running) {
     g_stop = false;

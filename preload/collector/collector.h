@@ -12,7 +12,8 @@
 // asked for a dump by nothing but a signal, whose handler cannot make a thread. In a child that only calls exec the
 // thread costs about 50 us and vanishes. CPython 3.12 and newer warn in os.fork() when the process has more than one
 // thread (Modules/posixmodule.c, warn_about_fork_with_threads): where the collector is idle and the only second thread,
-// it ends before the fork and is started again after os.fork() has returned (fork_restart.h).
+// it ends before the fork, until the kernel counts it no more (support/ended_threads.h), and is started again after
+// os.fork() has returned (fork_restart.h).
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,6 @@
 #include "support/helper_thread.h"
 #include "support/own_descriptors.h"
 #include "support/spin_lock.h"
-#include "support/state.h"
 
 namespace tensorscope::devices {
 
@@ -130,9 +129,8 @@ struct StageCall {
 };
 
 void* run_stage(void* argument) {
-  ++t_inside;
+  const HelperThreadScope thread("tensorscope-drv");
   auto& call = *static_cast<StageCall*>(argument);
-  pthread_setname_np(pthread_self(), "tensorscope-drv");
   call.stage(call.question);
   return nullptr;
 }

@@ -1,10 +1,13 @@
 #include "python/gil_thread.h"
 
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "python/agent/collection_paused.h"
 #include "python/untraced.h"
 #include "support/clock.h"
+#include "support/ended_threads.h"
 #include "support/enough_memory.h"
 #include "support/futex.h"
 #include "support/helper_thread.h"
@@ -165,6 +168,7 @@ class GilQueue {
     if (!interpreter_alive()) return static_cast<GilQueue*>(queue)->leave();
     const int before = api.PyGILState_Ensure();  // at finalization: ends this thread, or never returns
     static_cast<GilQueue*>(queue)->run_all(api);
+    note_thread_end(pid_t(syscall(SYS_gettid)));  // who waits for the GIL may fork as soon as it has it
     api.PyGILState_Release(before);
     return nullptr;
   }

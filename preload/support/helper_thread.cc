@@ -1,11 +1,16 @@
 #include "support/helper_thread.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
 
+#include "support/ended_threads.h"
 #include "support/futex.h"
 #include "support/own_descriptors.h"
 #include "support/programs_side.h"
 #include "support/signals_blocked.h"
+#include "support/state.h"
 
 namespace tensorscope {
 
@@ -78,5 +83,12 @@ bool start_helper_thread(size_t stack_bytes, void* (*function)(void*), void* arg
   }
   return made;
 }
+
+HelperThreadScope::HelperThreadScope(const char* name) {
+  ++t_inside;  // for good
+  pthread_setname_np(pthread_self(), name);
+}
+
+HelperThreadScope::~HelperThreadScope() { note_thread_end(pid_t(syscall(SYS_gettid))); }
 
 }  // namespace tensorscope

@@ -19,4 +19,14 @@ enum class Descriptors : uint8_t { of_maker, of_program, own };
 [[nodiscard]] bool start_helper_thread(size_t stack_bytes, void* (*function)(void*), void* argument,
                                        pthread_t* thread = nullptr, Descriptors descriptors = Descriptors::of_maker);
 
+// First in the function of such a thread: nothing that it causes is recorded, it has a name (of at most 15 bytes), and
+// who counts threads waits for its end (ended_threads.h).
+class HelperThreadScope {
+ public:
+  explicit HelperThreadScope(const char* name);
+  ~HelperThreadScope();
+  HelperThreadScope(const HelperThreadScope&) = delete;
+  HelperThreadScope& operator=(const HelperThreadScope&) = delete;
+};
+
 }  // namespace tensorscope

@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "support/call_filter.h"
+#include "support/ended_threads.h"
 #include "support/loaded_object.h"
 #include "support/pages.h"
 #include "support/signals_blocked.h"
@@ -127,15 +128,19 @@ bool run_on_thread(Call& call) {
   std::atomic<int> thread{0};  // the kernel clears it and wakes its waiters when the thread has ended
   const SignalsBlocked blocked;
   const int flags = call.copied ? kFlags : kFlags | CLONE_FILES;
-  const bool cloned = clone(run_call, stack.end(), flags, &call, &thread, nullptr, &thread) > 0;
+  const pid_t cloned = clone(run_call, stack.end(), flags, &call, &thread, nullptr, &thread);
   const int left_errno = errno;
-  while (cloned) {
+  while (cloned > 0) {
     const int alive = thread.load(std::memory_order_acquire);
     if (alive == 0) break;
     syscall(SYS_futex, &thread, FUTEX_WAIT, alive, nullptr, nullptr, 0);
   }
-  if (!cloned) errno = left_errno;
-  return cloned && call.made;
+  if (cloned > 0) {
+    note_thread_end(cloned);
+  } else {
+    errno = left_errno;
+  }
+  return cloned > 0 && call.made;
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "support/helper_thread.h"
 #include "support/own_descriptors.h"
 #include "support/pages.h"
-#include "support/state.h"
 
 namespace tensorscope {
 
@@ -14,10 +13,9 @@ constexpr size_t kTimedStackBytes = size_t{512} << 10;  // glibc takes the threa
 }
 
 void* TimedThread::run(void* argument) {
-  ++t_inside;
   auto* shared = static_cast<Shared*>(argument);
+  const HelperThreadScope thread(shared->kind->thread_name);
   if (shared->own_descriptors) inherit_own_descriptors();
-  pthread_setname_np(pthread_self(), shared->kind->thread_name);
   shared->kind->work(*shared);
   if (shared->kind->running != nullptr) shared->kind->running->unlock();
   if (shared->stage.exchange(Shared::kEnded, std::memory_order_acq_rel) == Shared::kGivenUp) {

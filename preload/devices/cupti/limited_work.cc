@@ -1,9 +1,6 @@
 #include "devices/cupti/limited_work.h"
 
-#include <pthread.h>
-
 #include "support/helper_thread.h"
-#include "support/state.h"
 
 namespace tensorscope::cupti {
 
@@ -24,8 +21,7 @@ bool LimitedWork::run(void (*work)(), uint64_t limit_ns) {
 }
 
 void* LimitedWork::run_thread(void* self) {
-  ++t_inside;  // for good: nothing that this thread causes is recorded
-  pthread_setname_np(pthread_self(), "tensorscope-cu");
+  const HelperThreadScope thread("tensorscope-cu");
   auto* work = static_cast<LimitedWork*>(self);
   work->work_();
   work->busy_.unlock();
