@@ -1,5 +1,8 @@
 #include "python/interpreter.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -99,6 +102,24 @@ bool holds_gil() {
   return own != nullptr && own == current;
 }
 
+namespace {
+
+void never_return(void*) {
+  for (;;) pause();
+}
+
+// Up to CPython 3.13 a thread that waits for the GIL of an interpreter that ends is ended by pthread_exit()
+// (Python/ceval_gil.c, take_gil), which unwinds the program's frames: std::terminate() where one of them is noexcept.
+// Here the thread waits for the end of the process, as all do from 3.14 on (PyThread_hang_thread).
+template <typename Take>
+void take_gil(Take&& take) {
+  pthread_cleanup_push(never_return, nullptr);
+  take();
+  pthread_cleanup_pop(0);
+}
+
+}  // namespace
+
 ReleasedGil::ReleasedGil() {
   if (!holds_gil()) return;
   api_ = known_interpreter();
@@ -106,7 +127,19 @@ ReleasedGil::ReleasedGil() {
 }
 
 ReleasedGil::~ReleasedGil() {
-  if (api_) api_->PyEval_RestoreThread(state_);
+  if (!api_) return;
+  take_gil([this] { api_->PyEval_RestoreThread(state_); });
+}
+
+RetakenGil::RetakenGil() : held_(holds_gil()) {
+  const Api* const api = known_interpreter();
+  if (held_ || !api || !interpreter_alive() || !api->PyGILState_GetThisThreadState()) return;
+  take_gil([&] { before_ = api->PyGILState_Ensure(); });
+  held_ = taken_ = true;
+}
+
+RetakenGil::~RetakenGil() {
+  if (taken_) known_interpreter()->PyGILState_Release(before_);
 }
 
 }  // namespace tensorscope::python

@@ -191,4 +191,20 @@ class ReleasedGil {
   ThreadState* state_ = nullptr;
 };
 
+// The GIL, which a thread of Python's has given up for an operation of torch's. A thread that has none of its own might
+// be waited for by one that holds the GIL. Any context but signal handlers.
+class RetakenGil {
+ public:
+  RetakenGil();
+  ~RetakenGil();
+  RetakenGil(const RetakenGil&) = delete;
+  RetakenGil& operator=(const RetakenGil&) = delete;
+  // False: the calling thread is none of Python's, or the interpreter ends.
+  explicit operator bool() const { return held_; }
+
+ private:
+  bool held_, taken_ = false;
+  int before_ = 0;
+};
+
 }  // namespace tensorscope::python

@@ -192,28 +192,6 @@ void want_series(const WatchSpec& watch, const TensorView& view, DeviceValue& ou
   out.hash = watch.hash && watch.statistics;
 }
 
-// The GIL, which a thread of Python's has given up for an operation. A thread that has none of its own might be waited
-// for by one that holds the GIL.
-class GilAgain {
- public:
-  GilAgain() : held_(python::holds_gil()) {
-    const python::Api* const api = python::known_interpreter();
-    if (held_ || !api || !python::interpreter_alive() || !api->PyGILState_GetThisThreadState()) return;
-    before_ = api->PyGILState_Ensure();
-    held_ = taken_ = true;
-  }
-  ~GilAgain() {
-    if (taken_) python::known_interpreter()->PyGILState_Release(before_);
-  }
-  GilAgain(const GilAgain&) = delete;
-  GilAgain& operator=(const GilAgain&) = delete;
-  explicit operator bool() const { return held_; }
-
- private:
-  bool held_, taken_ = false;
-  int before_ = 0;
-};
-
 void remember_from_device(const DeviceValue::Context& context, uint64_t serial) {
   const auto& [watch, name, tensor, data, numel, version, dtype, unused] = context.words;
   remember(uint32_t(watch), uint32_t(name),
@@ -234,7 +212,7 @@ const char* take_later(const WatchSpec& watch, uint32_t name, const void* impl, 
     row.mutate_same_as(before);
     row.mutate_flags(uint16_t(row.flags() | uint16_t(ValueFlag::unchanged)));
   }
-  const GilAgain again;
+  const python::RetakenGil again;
   if (!again) return "on a thread that Python does not know";
   const python::Gil gil = python::Gil::held(*python::known_interpreter());
   DeviceValue value = {row, impl, &view};
