@@ -347,7 +347,7 @@ void* run_programs_side(void*) {
     pthread_join(collector, nullptr);
     return nullptr;
   }
-  reset_programs_side();  // nobody asks
+  close_programs_side();  // nobody asks
   pthread_setname_np(pthread_self(), rules::kCollectorName);
   run_collector();
   return nullptr;
@@ -607,15 +607,10 @@ void after_fork_in_child() {
   g_signals_served = 0;
   g_growths.store(0, std::memory_order_relaxed);
   g_growths_served = 0;
-  reset_log_flush_after_fork();
   g_is_near = false;
   g_asked = Request::none;
   near_limit::g_given_up.store(false, std::memory_order_relaxed);
-  watches_after_fork_in_child();
   g_running = g_busy = g_starting = g_stop = false;
-  reset_programs_side();
-  process_info_after_fork_in_child();
-  dump_after_fork_in_child();
   if (g_started) start_again();
 }
 

@@ -77,9 +77,4 @@ void KeptFiles::add(const char* path, size_t keep) {
   while (count_ > keep) drop_oldest();
 }
 
-void KeptFiles::forget_all() {
-  oldest_ = nullptr;  // the parent's heap may have been caught in the middle of anything
-  count_ = 0;
-}
-
 }  // namespace tensorscope::collector

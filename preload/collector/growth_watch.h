@@ -17,6 +17,9 @@ class GrowthWatch {
   static constexpr uint64_t kLeastShare = uint64_t{16} << 20;
   static constexpr uint64_t kLeastStep = uint64_t{1} << 20;
 
+  // In a forked child: what lives by then is no growth.
+  void begin_in_child(uint64_t live) { dumped_ = live; }
+
   // True where `live` is a new peak that is higher than the last one that was dumped by the share or size. From then on
   // it is the last one.
   bool look(uint64_t live, const ShareOrSize& growth);
@@ -38,8 +41,6 @@ class KeptFiles {
 
   // A file that was just written, by its absolute path. The newest `keep` are left; 0: all.
   void add(const char* path, size_t keep);
-  // In a forked child: what the parent wrote is the parent's.
-  void forget_all();
 
  private:
   struct File;

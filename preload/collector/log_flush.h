@@ -11,7 +11,4 @@ void finish_log();
 // The same, a second at most, for a thread that ends the program by _exit(), also in a signal handler: takes no lock.
 void finish_log_before_exit();
 
-// Context: fork child.
-void reset_log_flush_after_fork();
-
 }  // namespace tensorscope::collector

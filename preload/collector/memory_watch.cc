@@ -29,6 +29,9 @@ MemoryWatch::Verdict MemoryWatch::look(const SystemMemory& memory, uint64_t live
   // What the process has touched is not only torch's, so the difference alone would hide a request as large as the
   // rest.
   const uint64_t untouched = std::max(live - std::min(live, memory.touched), pending);
+  if (inherited_ == kNotMeasured) inherited_ = std::max(memory.touched, live);
+  const uint64_t in_use = memory.touched + untouched;
+  const uint64_t own = in_use - std::min(in_use, inherited_);
   for (size_t i = 0; i < kLimits; ++i) {
     const Watched& watched = kWatched[i];
     const LimitState& state = *memory.find(watched.limit);
@@ -36,7 +39,7 @@ MemoryWatch::Verdict MemoryWatch::look(const SystemMemory& memory, uint64_t live
     const uint64_t left = watched.shared ? state.left - std::min(state.left, untouched) : state.left;
     const uint64_t low = std::min(share.of(state.limit), state.limit / 2);  // a size may be larger than the limit
     const bool is_low = left < low;
-    const bool ours = !watched.shared || memory.touched + untouched >= low;
+    const bool ours = !watched.shared || own >= low;
     if (left / 2 > low) told_[i] = false;
     const bool tell = is_low && ours && !told_[i];
     if (tell) {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/fresh_in_child.h"
 #include "support/process_info.h"
 #include "support/small_file.h"
 #include "tensorscope/rules/request_name.h"
@@ -14,25 +15,27 @@ namespace tensorscope::collector {
 
 namespace {
 
-char g_path[128] = "";
-uint32_t g_path_of = 0;  // pid: a forked child has another file
-struct stat g_served = {};
+// A forked child has another file.
+struct RequestFile {
+  char path[128] = "";
+  struct stat served = {};
+};
+constinit RequestFile g_file;
+FreshInChild g_fresh_file{g_file};
 
 const char* request_path() {
   constexpr int kStartTime = 22;
-  const uint32_t pid = process_info().pid;
-  if (g_path_of == pid) return g_path;
+  if (g_file.path[0] != 0) return g_file.path;
   char name[64];
-  rules::request_file_name(pid, read_stat("/proc/self/stat", kStartTime), name);
-  snprintf(g_path, sizeof g_path, "%s/%s", rules::kRequestFolder, name);
-  g_path_of = pid;
-  return g_path;
+  rules::request_file_name(process_info().pid, read_stat("/proc/self/stat", kStartTime), name);
+  snprintf(g_file.path, sizeof g_file.path, "%s/%s", rules::kRequestFolder, name);
+  return g_file.path;
 }
 
 // A file that cannot be removed (a folder with other rights) is served once.
 bool served_before(const struct stat& file) {
-  return file.st_ino == g_served.st_ino && file.st_ctim.tv_sec == g_served.st_ctim.tv_sec &&
-         file.st_ctim.tv_nsec == g_served.st_ctim.tv_nsec;
+  return file.st_ino == g_file.served.st_ino && file.st_ctim.tv_sec == g_file.served.st_ctim.tv_sec &&
+         file.st_ctim.tv_nsec == g_file.served.st_ctim.tv_nsec;
 }
 
 Request request_of(const char* text) {
@@ -62,7 +65,7 @@ Request take_request_file() {
   close(file);
   if (length <= 0) return Request::none;
   text[strcspn(text, "\n")] = 0;
-  g_served = facts;
+  g_file.served = facts;
   unlink(path);
   return request_of(text);
 }

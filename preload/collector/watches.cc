@@ -13,6 +13,7 @@
 #include "oom/failure_limits.h"
 #include "support/clock.h"
 #include "support/coverage.h"
+#include "support/fresh_in_child.h"
 #include "support/options.h"
 #include "support/spin_lock.h"
 #include "support/system_limits.h"
@@ -29,14 +30,19 @@ constexpr unsigned kLongestWaitMs = 10'000;
 
 constinit SpinLock g_looking;  // only ever tried; whose thread has it owns what follows
 constinit LimitReader g_reader;
-constinit MemoryWatch g_memory;
-constinit GrowthWatch g_growth;
-constinit oom::FailureLimits g_dumps;            // of limits that are near: a loop may come near one in each step
-constinit uint64_t g_limits_above = UINT64_MAX;  // live bytes of the CPU
-
+// When to look holds in a forked child as well.
+constinit uint64_t g_limits_above = UINT64_MAX;   // live bytes of the CPU
 constinit std::atomic<uint64_t> g_look_at_ns{0};  // 0: never
-constinit std::atomic<uint64_t> g_failed_ns{0};   // 0: nothing did
-constinit KeptFiles g_kept;                       // collector
+
+// What this process was told, and has written.
+struct Watches {
+  MemoryWatch memory;
+  GrowthWatch growth;
+  oom::FailureLimits dumps;            // of limits that are near: a loop may come near one in each step
+  std::atomic<uint64_t> failed_ns{0};  // 0: nothing did
+  KeptFiles kept;                      // collector
+};
+constinit Watches g_watches;
 
 class Look {
  public:
@@ -74,7 +80,7 @@ struct AllDevices {
 void set_marks() {
   const ShareOrSize& growth = options().growth;
   const AllDevices all;
-  const uint64_t step = growth.is_set() ? g_growth.step(all.live, all.devices, growth) - 1 : 0;
+  const uint64_t step = growth.is_set() ? g_watches.growth.step(all.live, all.devices, growth) - 1 : 0;
   for (DeviceSlot slot = 0; slot < DeviceTable::kSlots; ++slot) {
     uint64_t mark = UINT64_MAX;
     if (growth.is_set()) mark = g_devices.used(slot) ? live_bytes(slot) + step : 0;
@@ -130,9 +136,9 @@ const char* text_of(SystemLimit limit) {
 bool dump_is_due(SystemLimit limit, uint64_t now_ns) {
   oom::FailureLimits::Counts counts;
   const uint64_t interval_ns = uint64_t{options().oom_interval_ms} * 1'000'000;
-  const uint64_t failed_ns = g_failed_ns.load(std::memory_order_relaxed);
+  const uint64_t failed_ns = g_watches.failed_ns.load(std::memory_order_relaxed);
   if (failed_ns != 0 && now_ns < failed_ns + interval_ns) return false;
-  return g_dumps.count(SiteId(limit), now_ns, {options().oom_dumps, interval_ns}, counts);
+  return g_watches.dumps.count(SiteId(limit), now_ns, {options().oom_dumps, interval_ns}, counts);
 }
 
 // By the thread that looks. `pending`: bytes that were allocated for a request that is still being answered. True:
@@ -140,7 +146,7 @@ bool dump_is_due(SystemLimit limit, uint64_t now_ns) {
 bool look_at_limits(uint64_t pending, dump::Failure& low) {
   const SystemMemory memory = g_reader.read();
   const uint64_t heap = live_heap();
-  const MemoryWatch::Verdict verdict = g_memory.look(memory, heap, pending, options().low_memory);
+  const MemoryWatch::Verdict verdict = g_watches.memory.look(memory, heap, pending, options().low_memory);
   const uint64_t live = live_bytes(DeviceTable::kCpu);
   g_limits_above = live + std::min(verdict.look_after, UINT64_MAX - live);
   const uint64_t now = monotonic_ns();
@@ -166,7 +172,7 @@ void grown(const live::Growth& growth) {
     const Look look;
     if (!look) return;
     if (growth.may_wait && live_bytes(DeviceTable::kCpu) > g_limits_above) near = look_at_limits(growth.nbytes, low);
-    if (options().growth.is_set()) peak = g_growth.look(AllDevices().live, options().growth);
+    if (options().growth.is_set()) peak = g_watches.growth.look(AllDevices().live, options().growth);
     set_marks();
   }
   if (peak) request_at_growth();
@@ -178,6 +184,13 @@ void grown(const live::Growth& growth) {
   low.node = growth.context.node;
   write_near_limit(low, kLongestWaitMs);
 }
+
+FreshInChild g_fresh_watches{[] {
+  make_anew(g_watches);
+  g_watches.memory.begin_in_child();
+  g_watches.growth.begin_in_child(AllDevices().live);
+  if (options().growth.is_set()) set_marks();
+}};
 
 }  // namespace
 
@@ -217,14 +230,8 @@ bool limit_is_near(dump::Failure& low) {
   return near;
 }
 
-void failure_is_dumped() { g_failed_ns.store(monotonic_ns(), std::memory_order_relaxed); }
+void failure_is_dumped() { g_watches.failed_ns.store(monotonic_ns(), std::memory_order_relaxed); }
 
-void growth_dump_written(const char* path) { g_kept.add(path, options().growth_keep); }
-
-void watches_after_fork_in_child() {
-  g_kept.forget_all();
-  g_dumps.reset();
-  g_failed_ns.store(0, std::memory_order_relaxed);
-}
+void growth_dump_written(const char* path) { g_watches.kept.add(path, options().growth_keep); }
 
 }  // namespace tensorscope::collector

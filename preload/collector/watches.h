@@ -23,6 +23,4 @@ void failure_is_dumped();
 // Context: collector. A dump at growth has been written.
 void growth_dump_written(const char* path);
 
-void watches_after_fork_in_child();
-
 }  // namespace tensorscope::collector

@@ -31,6 +31,7 @@
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/enough_memory.h"
+#include "support/fresh_in_child.h"
 #include "support/log.h"
 #include "support/message.h"
 #include "support/options.h"
@@ -48,16 +49,28 @@ namespace {
 
 // Lives across dumps (the layout, once learned) and is too large for a small stack.
 torch::MetadataReader g_metadata_reader;
-dump::DumpFile* g_open_file = nullptr;  // for the child of a fork during phase 2
+dump::DumpFile* g_open_file = nullptr;
 HookCheck g_hook_check = {[] {}, [] { return false; }};
-uint32_t g_asked_for = 0;      // numbered dumps written so far
-uint32_t g_out_of_memory = 0;  // dumps of failures written so far
-uint32_t g_low_memory = 0;     // of limits that were near
-uint32_t g_growth_dumps = 0;   // at growth
-uint32_t g_written = 0;
-int64_t g_last_live = -1;
-char g_named[PATH_MAX] = "";  // the newest dump that has names of tensors
-uint64_t g_named_ns = 0;      // when it was written
+
+// The dumps of this process so far.
+struct Written {
+  uint32_t asked_for = 0;      // numbered ones
+  uint32_t out_of_memory = 0;  // of failures
+  uint32_t low_memory = 0;     // of limits that were near
+  uint32_t at_growth = 0;
+  uint32_t all = 0;
+  int64_t last_live = -1;
+  char named[PATH_MAX] = "";  // the newest dump that has names of tensors
+  uint64_t named_ns = 0;      // when it was written
+};
+constinit Written g_written;
+FreshInChild g_fresh_written{g_written};
+
+// The parent may be in the middle of a dump.
+FreshInChild g_fresh_dump{[] {
+  if (g_open_file != nullptr) g_open_file->forget_in_child();
+  g_open_file = nullptr;
+}};
 
 struct Summary {
   size_t tensors = 0;
@@ -324,21 +337,21 @@ const char* trigger_name(Reason reason) {
 void dump_kind(Reason reason, char (&kind)[32]) {
   kind[0] = 0;
   if (reason == Reason::exit) snprintf(kind, sizeof(kind), "exit");
-  if (reason == Reason::out_of_memory) snprintf(kind, sizeof(kind), "oom-%u", g_out_of_memory + 1);
-  if (reason == Reason::low_memory) snprintf(kind, sizeof(kind), "low-memory-%u", g_low_memory + 1);
-  if (reason == Reason::growth) snprintf(kind, sizeof(kind), "growth-%u", g_growth_dumps + 1);
+  if (reason == Reason::out_of_memory) snprintf(kind, sizeof(kind), "oom-%u", g_written.out_of_memory + 1);
+  if (reason == Reason::low_memory) snprintf(kind, sizeof(kind), "low-memory-%u", g_written.low_memory + 1);
+  if (reason == Reason::growth) snprintf(kind, sizeof(kind), "growth-%u", g_written.at_growth + 1);
 }
 
 void count(Reason reason) {
-  ++g_written;
+  ++g_written.all;
   if (reason == Reason::out_of_memory) {
-    ++g_out_of_memory;
+    ++g_written.out_of_memory;
   } else if (reason == Reason::low_memory) {
-    ++g_low_memory;
+    ++g_written.low_memory;
   } else if (reason == Reason::growth) {
-    ++g_growth_dumps;
+    ++g_written.at_growth;
   } else if (reason != Reason::exit) {
-    ++g_asked_for;
+    ++g_written.asked_for;
   }
 }
 
@@ -366,8 +379,8 @@ struct SummaryText {
   char text[448];
   SummaryText(const Summary& summary, uint64_t requested_ns, const LeftOut& left_out) {
     char change[80] = "";
-    if (g_last_live >= 0) {
-      const int64_t difference = int64_t(summary.live_bytes) - g_last_live;
+    if (g_written.last_live >= 0) {
+      const int64_t difference = int64_t(summary.live_bytes) - g_written.last_live;
       snprintf(change, sizeof(change), ", %s%s since the last", difference < 0 ? "-" : "+",
                ByteText(uint64_t(difference < 0 ? -difference : difference)).c_str());
     }
@@ -399,7 +412,7 @@ void print_short_report(const DumpRequest& request, Tables& tables, const torch:
   tables.driver.wait();
   const bool fits = MemoryRoom::now().has(report_needs(rows.tensors.size()));
   oom::print_report({*request.failure, rows, classes, found.allocator, tables.driver, tables.facts_known && fits, path,
-                     summary, dump_failed, g_named, monotonic_ns() - g_named_ns});
+                     summary, dump_failed, g_written.named, monotonic_ns() - g_written.named_ns});
 }
 
 // `directory` outlives the file.
@@ -407,14 +420,14 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
                       char (&path)[PATH_MAX]) {
   char kind[32];
   dump_kind(request.reason, kind);
-  const dump::DumpName base = {g_asked_for + 1, kind, trigger_name(request.reason)};
+  const dump::DumpName base = {g_written.asked_for + 1, kind, trigger_name(request.reason)};
   char name[NAME_MAX + 1];
   dump::dump_name(options().name, process_info(), base, 1, name);
   dump_directory(directory);
 
   Summary summary;
   python::SnapshotFacts snapshot;
-  dump::DumpFacts facts = {request.reason,       request.detail,        g_written + 1,
+  dump::DumpFacts facts = {request.reason,       request.detail,        g_written.all + 1,
                            request.requested_ns, request.failure,       {},
                            request.site,         watch::counted_steps()};
   Tables tables;
@@ -454,10 +467,10 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
   } else if (!options().quiet) {
     say("wrote %s %s", name, text.text);
   }
-  g_last_live = int64_t(summary.live_bytes);
+  g_written.last_live = int64_t(summary.live_bytes);
   if (found.references.complete) {
-    memcpy(g_named, path, sizeof(g_named));
-    g_named_ns = monotonic_ns();
+    memcpy(g_written.named, path, sizeof(g_written.named));
+    g_written.named_ns = monotonic_ns();
   }
   return true;
 }
@@ -475,17 +488,6 @@ bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]) {
   if (!run_if_memory_lasts([&] { ok = write_whole_dump(request, file, directory, path); })) say(kNoMemory);
   g_open_file = nullptr;
   return ok;
-}
-
-void dump_after_fork_in_child() {
-  if (g_open_file != nullptr) g_open_file->forget_in_child();
-  dump::source_after_fork_in_child();
-  g_open_file = nullptr;
-  g_asked_for = 0;
-  g_out_of_memory = g_low_memory = g_growth_dumps = 0;
-  g_written = 0;
-  g_last_live = -1;
-  g_named[0] = 0;
 }
 
 }  // namespace tensorscope::collector

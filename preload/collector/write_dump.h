@@ -26,7 +26,4 @@ struct DumpRequest {
 // False: nothing was written, and one line on standard error has said why. `path` receives the dump's path.
 bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]);
 
-// In the forked child: dumps are counted from 1 again, and what the parent was writing is the parent's.
-void dump_after_fork_in_child();
-
 }  // namespace tensorscope::collector

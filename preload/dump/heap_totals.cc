@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include "support/clock.h"
+#include "support/fresh_in_child.h"
 #include "support/loaded_object.h"
 #include "support/timed_thread.h"
 
@@ -16,7 +17,12 @@ constexpr uint64_t kLongNs = 5'000'000;  // the longest that a dump may hold up 
 using MallInfo = struct mallinfo2 (*)();
 MallInfo g_mallinfo = nullptr;
 AskHeap g_ask = nullptr;
-bool g_never_again = false;
+// After a thread that hung, or a heap that took too long. Neither the thread nor its lock is in a forked child.
+struct HeapPatience {
+  bool never_again = false;
+};
+constinit HeapPatience g_patience;
+FreshInChild g_fresh_patience{g_patience};
 
 struct HeapQuestion : TimedThread::Shared {
   AskHeap ask;
@@ -56,26 +62,26 @@ constinit const TimedThread::Kind kHeapWork = {"tensorscope-heap", ask_on_this_t
 }  // namespace
 
 HeapTotals read_heap_totals() {
-  if (g_never_again) return {};
+  if (g_patience.never_again) return {};
   if (g_ask == nullptr) {
     g_mallinfo = find_mallinfo();
     g_ask = ask_malloc;
-    g_never_again = g_mallinfo == nullptr;
+    g_patience.never_again = g_mallinfo == nullptr;
   }
   TimedThread thread;
-  if (g_never_again || thread.prepare(kHeapWork, sizeof(HeapQuestion)) != TimedThread::Prepared::yes) return {};
+  if (g_patience.never_again || thread.prepare(kHeapWork, sizeof(HeapQuestion)) != TimedThread::Prepared::yes) return {};
   auto* question = thread.shared<HeapQuestion>();
   question->ask = g_ask;
   if (!thread.start(kWaitNs)) return {};
-  g_never_again = !thread.wait();
-  if (g_never_again) return {};
-  g_never_again = question->took_ns > kLongNs;
+  g_patience.never_again = !thread.wait();
+  if (g_patience.never_again) return {};
+  g_patience.never_again = question->took_ns > kLongNs;
   return question->answer;
 }
 
 void set_heap_for_test(AskHeap ask) {
   g_ask = ask;
-  g_never_again = false;
+  g_patience.never_again = false;
 }
 
 }  // namespace tensorscope::dump

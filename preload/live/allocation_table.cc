@@ -45,11 +45,19 @@ AllocationReference AllocationTable::find(const void* pointer, DeviceSlot device
 }
 
 NodeId AllocationTable::account_gone(unsigned shard, const AllocationRow& row) {
-  totals_[shard][row.device].gone += 1;
+  ShardTotals& totals = totals_[shard][row.device];
+  totals.gone += 1;
+  totals.bytes_gone += row.nbytes;
   g_devices.bytes_gone(row.device, row.nbytes);
   if (row.kind == uint32_t(AllocationKind::mapped)) g_devices.mapped_gone(row.device, row.nbytes);
   g_sites.allocation_gone(row.site, row.nbytes);
   return row.node;
+}
+
+void AllocationTable::begin_in_child() {
+  for (auto& shard : totals_) {
+    for (ShardTotals& totals : shard) totals = {totals.made - totals.gone, 0, totals.bytes - totals.bytes_gone, 0};
+  }
 }
 
 void AllocationTable::copy(AllocationEntry* out) const {

@@ -61,6 +61,8 @@ class AllocationTable {
   bool lock_all() { return table_.lock_all(); }
   void unlock_all() { table_.unlock_all(); }
   size_t size() const { return table_.size(); }
+  // In a forked child: totals begin with what is live.
+  void begin_in_child();
   // Under lock_all(), the node table's too: writes size() entries, in no order.
   void copy(AllocationEntry* out) const;
   // Under lock_all(). Writes one row for each device that was used; returns how many (at most DeviceTable::kSlots).
@@ -70,7 +72,7 @@ class AllocationTable {
   using Table = AddressTable<AllocationRow>;
   // Changed under the lock of the shard of this number, so plain words.
   struct ShardTotals {
-    uint64_t made, gone, bytes;
+    uint64_t made, gone, bytes, bytes_gone;
   };
 
   // The top byte, which no user address uses, tells pointers of different devices apart.

@@ -21,8 +21,14 @@ Device DeviceTable::device(DeviceSlot slot) const {
   return {int8_t(packed >> 8), int8_t(packed)};
 }
 
-void DeviceTable::forget_used_here() {
-  for (Row& row : rows_) row.used_here.store(false, std::memory_order_relaxed);
+void DeviceTable::begin_in_child() {
+  for (Row& row : rows_) {
+    const uint64_t live = row.bytes_live.load(std::memory_order_relaxed);
+    row.bytes_peak.store(live, std::memory_order_relaxed);
+    row.peak_since.store(live, std::memory_order_relaxed);
+    row.reported_reserved_peak.store(row.reported_reserved.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    row.used_here.store(false, std::memory_order_relaxed);
+  }
 }
 
 void DeviceTable::reported(DeviceSlot slot, uint64_t allocated, uint64_t reserved) {

@@ -44,7 +44,8 @@ class DeviceTable {
       rows_[slot].used_here.store(true, std::memory_order_relaxed);
     }
   }
-  void forget_used_here();  // in a forked child
+  // In a forked child: what is live stays, peaks begin with it, and no device is used here yet.
+  void begin_in_child();
 
   void bytes_made(DeviceSlot slot, uint64_t nbytes) {
     const uint64_t live = rows_[slot].bytes_live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes;

@@ -1,6 +1,7 @@
 #include "live/event_log.h"
 
 #include "live/thread_table.h"
+#include "support/fresh_in_child.h"
 #include "support/pages.h"
 #include "support/spin_lock.h"
 
@@ -38,10 +39,6 @@ class Spares {
     ++count_;
     return true;
   }
-  void forget() {
-    first_ = nullptr;
-    count_ = 0;
-  }
 
  private:
   static constexpr size_t kMost = 64;
@@ -53,26 +50,33 @@ class Spares {
 // So many full blocks wake the writer: fewer calls of the system for the program, and 4 MiB of memory.
 constexpr size_t kWakeAt = 16;
 
-constinit Lane g_lanes[kEventLanes];
-constinit Spares g_spares;
-constinit std::atomic<size_t> g_blocks{0}, g_most_blocks{0};
-constinit std::atomic<size_t> g_full{0};
-constinit std::atomic<uint64_t> g_lost{0};
+constinit std::atomic<size_t> g_most_blocks{0};
 void (*g_wake)() = nullptr;
 
+// A forked child leaves the parent's blocks: another thread may have been in the middle of one.
+struct EventLog {
+  Lane lanes[kEventLanes];
+  Spares spares;
+  std::atomic<size_t> blocks{0};
+  std::atomic<size_t> full{0};
+  std::atomic<uint64_t> lost{0};
+};
+constinit EventLog g_log;
+FreshInChild g_fresh_log{g_log};
+
 EventBlock* new_block() {
-  if (EventBlock* const spare = g_spares.take()) return spare;
-  if (g_blocks.fetch_add(1, std::memory_order_relaxed) < g_most_blocks.load(std::memory_order_relaxed)) {
+  if (EventBlock* const spare = g_log.spares.take()) return spare;
+  if (g_log.blocks.fetch_add(1, std::memory_order_relaxed) < g_most_blocks.load(std::memory_order_relaxed)) {
     if (void* pages = map_pages(EventBlock::kBytes)) return static_cast<EventBlock*>(pages);
   }
-  g_blocks.fetch_sub(1, std::memory_order_relaxed);
+  g_log.blocks.fetch_sub(1, std::memory_order_relaxed);
   return nullptr;
 }
 
 void give_back(EventBlock* block) {
-  if (g_spares.keep(block)) return;
+  if (g_log.spares.keep(block)) return;
   unmap_pages(block, EventBlock::kBytes);
-  g_blocks.fetch_sub(1, std::memory_order_relaxed);
+  g_log.blocks.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // The reader had these lines last. They are asked for before they are needed.
@@ -116,17 +120,17 @@ bool owns(Lane& lane, ThreadId thread) {
 
 void note_events(const Event* events, size_t count) {
   const ThreadId thread = events->thread;
-  Lane* lane = g_lanes + thread % kOwnEventLanes;
+  Lane* lane = g_log.lanes + thread % kOwnEventLanes;
   bool full = false, added = false;
   if (__builtin_expect(ThreadTable::is_one_thread(thread) && owns(*lane, thread), true)) {
     added = add(*lane, events, count, full);
   } else {
-    lane = g_lanes + kOwnEventLanes + thread % kSharedEventLanes;
+    lane = g_log.lanes + kOwnEventLanes + thread % kSharedEventLanes;
     const SpinGuard guard(lane->lock);
     added = guard && add(*lane, events, count, full);
   }
-  if (!added) g_lost.fetch_add(count, std::memory_order_relaxed);
-  if (full && g_full.fetch_add(1, std::memory_order_relaxed) + 1 == kWakeAt && g_wake) g_wake();
+  if (!added) g_log.lost.fetch_add(count, std::memory_order_relaxed);
+  if (full && g_log.full.fetch_add(1, std::memory_order_relaxed) + 1 == kWakeAt && g_wake) g_wake();
 }
 
 void want_events(size_t most_bytes, void (*wake)()) {
@@ -138,8 +142,8 @@ void want_events(size_t most_bytes, void (*wake)()) {
 void want_no_events() { g_events_wanted.store(false, std::memory_order_release); }
 
 EventsEnd events_end(unsigned lane) {
-  Lane& from = g_lanes[lane];
-  g_full.store(0, std::memory_order_relaxed);
+  Lane& from = g_log.lanes[lane];
+  g_log.full.store(0, std::memory_order_relaxed);
   if (from.reading == nullptr) from.reading = from.first.load(std::memory_order_acquire);
   EventBlock* last = from.reading;
   if (last == nullptr) return {};
@@ -148,7 +152,7 @@ EventsEnd events_end(unsigned lane) {
 }
 
 EventSpan next_events(unsigned lane, const EventsEnd& end) {
-  Lane& from = g_lanes[lane];
+  Lane& from = g_log.lanes[lane];
   if (end.block == nullptr) return {};
   while (true) {
     EventBlock* const block = from.reading;
@@ -165,19 +169,6 @@ EventSpan next_events(unsigned lane, const EventsEnd& end) {
   }
 }
 
-uint64_t lost_events() { return g_lost.load(std::memory_order_relaxed); }
-
-void events_after_fork_in_child() {
-  for (Lane& lane : g_lanes) {
-    lane.owner.store(0, std::memory_order_relaxed);
-    lane.first.store(nullptr, std::memory_order_relaxed);
-    lane.last = lane.reading = nullptr;
-    lane.read = 0;
-  }
-  g_spares.forget();
-  g_full.store(0, std::memory_order_relaxed);
-  g_blocks.store(0, std::memory_order_relaxed);
-  g_lost.store(0, std::memory_order_relaxed);
-}
+uint64_t lost_events() { return g_log.lost.load(std::memory_order_relaxed); }
 
 }  // namespace tensorscope::live

@@ -81,7 +81,4 @@ EventSpan next_events(unsigned lane, const EventsEnd& end);
 // Events that did not fit, so far.
 uint64_t lost_events();
 
-// Context: fork child. What waits is the parent's.
-void events_after_fork_in_child();
-
 }  // namespace tensorscope::live

@@ -14,6 +14,7 @@
 #include "live/thread_table.h"
 #include "stacks/capture.h"
 #include "support/coverage.h"
+#include "support/fresh_in_child.h"
 #include "support/ticks.h"
 
 namespace tensorscope::live {
@@ -21,6 +22,7 @@ namespace tensorscope::live {
 namespace {
 
 constinit Serial g_fork_serial = 0;
+FreshInChild g_fresh_serial{[] { g_fork_serial = newest_serial(); }};
 constinit thread_local bool t_locked_for_fork = false;
 
 struct ThisThread {
@@ -36,6 +38,7 @@ struct ThisThread {
   const void* taker = nullptr;  // the tensor under construction that takes it
 };
 constinit thread_local ThisThread t_this;
+FreshInChild g_fresh_thread{[] { make_anew(t_this); }};  // another thread of the system, by another number
 
 constinit std::atomic<bool> g_tensors_left_out{false};
 constinit std::atomic<CurrentNode> g_current_node{nullptr};
@@ -371,10 +374,9 @@ void after_fork_in_parent() {
 }
 
 void after_fork_in_child() {
-  t_this = {};
-  g_devices.forget_used_here();
-  g_fork_serial = newest_serial();
-  events_after_fork_in_child();
+  g_devices.begin_in_child();
+  g_sites.begin_in_child();
+  g_allocations.begin_in_child();
 }
 
 Serial fork_serial() { return g_fork_serial; }

@@ -105,6 +105,19 @@ SiteId SiteTable::append(const Key& stack) {
   return site;
 }
 
+void SiteTable::begin_in_child() {
+  const auto drop = [](std::atomic<uint64_t>& made, std::atomic<uint64_t>& gone) {
+    made.fetch_sub(gone.exchange(0, std::memory_order_relaxed), std::memory_order_relaxed);
+  };
+  for (SiteId site = 0; site < size(); ++site) {
+    Counts& c = counts(site);
+    drop(c.tensors_made, c.tensors_gone);
+    drop(c.allocations_made, c.allocations_gone);
+    c.bytes_gone.store(0, std::memory_order_relaxed);
+    c.bytes_peak.store(c.bytes_live.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+}
+
 void SiteTable::copy(SiteCounters* out, size_t count) const {
   for (size_t i = 0; i < count; ++i) {
     const auto site = SiteId(i);

@@ -40,6 +40,8 @@ class SiteTable {
   stacks::Stack stack_of(SiteId site) const { return {key(site).native, key(site).python}; }
 
   size_t size() const { return size_.load(std::memory_order_acquire); }
+  // In a forked child: of what was made before, what is live is counted, and nothing else.
+  void begin_in_child();
   // Copies the first `count` sites.
   void copy(SiteCounters* out, size_t count) const;
 

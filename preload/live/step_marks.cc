@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "live/serials.h"
+#include "support/fresh_in_child.h"
 
 namespace tensorscope::live {
 
@@ -12,9 +13,13 @@ namespace {
 constexpr unsigned kSourceShift = 56;
 constexpr uint64_t kCount = (uint64_t{1} << kSourceShift) - 1;
 
-std::atomic<uint64_t> g_state{0};  // source and number of steps
-std::atomic<Serial> g_marks[kMostStepMarks];
-std::atomic<bool> g_backward_ran{false};
+struct Marks {
+  std::atomic<uint64_t> state{0};  // source and number of steps
+  std::atomic<Serial> at[kMostStepMarks];
+  std::atomic<bool> backward_ran{false};
+};
+constinit Marks g_marks;
+FreshInChild g_fresh_marks{g_marks};
 
 // Step n has a mark at n >> shift where that leaves nothing over.
 unsigned shift_of(uint64_t number) {
@@ -27,34 +32,34 @@ unsigned shift_of(uint64_t number) {
 
 void step_ended(StepSource source) {
   const Serial newest = newest_serial();
-  uint64_t state = g_state.load(std::memory_order_relaxed), next = 0;
+  uint64_t state = g_marks.state.load(std::memory_order_relaxed), next = 0;
   do {
     const auto known = StepSource(state >> kSourceShift);
     if (source < known) return;
     next = source == known ? state + 1 : uint64_t(source) << kSourceShift | 1;
-  } while (!g_state.compare_exchange_weak(state, next, std::memory_order_relaxed));
+  } while (!g_marks.state.compare_exchange_weak(state, next, std::memory_order_relaxed));
   const uint64_t number = (next & kCount) - 1;
   const unsigned shift = shift_of(number);
   if (shift > 0 && std::has_single_bit(number)) {
     for (size_t i = 0; i < kMostStepMarks / 2; ++i) {
-      g_marks[i].store(g_marks[2 * i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+      g_marks.at[i].store(g_marks.at[2 * i].load(std::memory_order_relaxed), std::memory_order_relaxed);
     }
   }
-  if ((number & ((uint64_t{1} << shift) - 1)) == 0) g_marks[number >> shift].store(newest, std::memory_order_relaxed);
+  if ((number & ((uint64_t{1} << shift) - 1)) == 0) g_marks.at[number >> shift].store(newest, std::memory_order_relaxed);
 }
 
 void backward_runs() {
-  if (!g_backward_ran.load(std::memory_order_relaxed)) g_backward_ran.store(true, std::memory_order_relaxed);
+  if (!g_marks.backward_ran.load(std::memory_order_relaxed)) g_marks.backward_ran.store(true, std::memory_order_relaxed);
 }
 
-bool backward_ran() { return g_backward_ran.load(std::memory_order_relaxed); }
+bool backward_ran() { return g_marks.backward_ran.load(std::memory_order_relaxed); }
 
 void forward_after_backward() {
-  if (g_backward_ran.exchange(false, std::memory_order_relaxed)) step_ended(StepSource::backward);
+  if (g_marks.backward_ran.exchange(false, std::memory_order_relaxed)) step_ended(StepSource::backward);
 }
 
 StepMarks step_marks(Serial newest) {
-  const uint64_t state = g_state.load(std::memory_order_relaxed);
+  const uint64_t state = g_marks.state.load(std::memory_order_relaxed);
   StepMarks out;
   out.source = StepSource(state >> kSourceShift);
   out.count = state & kCount;
@@ -62,7 +67,7 @@ StepMarks step_marks(Serial newest) {
   const unsigned shift = shift_of(out.count - 1);
   out.every = uint64_t{1} << shift;
   for (size_t i = 0; i <= (out.count - 1) >> shift; ++i) {
-    const Serial mark = g_marks[i].load(std::memory_order_relaxed);
+    const Serial mark = g_marks.at[i].load(std::memory_order_relaxed);
     if (mark > newest) break;
     if (mark > (out.ends.empty() ? 0 : out.ends.back())) out.ends.push_back(mark);
   }

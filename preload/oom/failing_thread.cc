@@ -121,9 +121,9 @@ void start(WriteFailure write) {
   if (options().oom_dumps != 0) hold_reserve();
 }
 
+// The parent may have been without its reserve at that moment.
 void after_fork_in_child() {
-  g_failure_limits.reset();
-  if (options().oom_dumps != 0) reset_reserve_in_child();
+  if (options().oom_dumps != 0) hold_reserve();
 }
 
 }  // namespace tensorscope::oom

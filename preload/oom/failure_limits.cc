@@ -2,9 +2,14 @@
 
 #include <algorithm>
 
+#include "support/fresh_in_child.h"
+
 namespace tensorscope::oom {
 
 constinit FailureLimits g_failure_limits;
+namespace {
+FreshInChild g_fresh_limits{g_failure_limits};
+}  // namespace
 
 bool FailureLimits::too_soon(SiteId site, uint64_t now_ns, uint64_t interval_ns) const {
   const Dumped* end = rows_ + std::min<size_t>(dumps_, kRows);
@@ -25,11 +30,6 @@ bool FailureLimits::count(SiteId site, uint64_t now_ns, const Settings& settings
 bool FailureLimits::more(const Settings& settings) {
   SpinGuard guard(lock_);
   return guard && dumps_ < settings.most_dumps;
-}
-
-void FailureLimits::reset() {
-  counts_ = {};
-  dumps_ = 0;
 }
 
 }  // namespace tensorscope::oom

@@ -29,9 +29,6 @@ class FailureLimits {
   // False: no failure will have a dump any more.
   bool more(const Settings& settings);
 
-  // In the forked child: it begins anew.
-  void reset();
-
  private:
   // The latest dumps. Where there are more sites than rows the oldest is forgotten.
   struct Dumped {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "support/fresh_in_child.h"
 #include "support/spin_lock.h"
 #include "support/system_limits.h"
 
@@ -26,8 +27,12 @@ constexpr uint64_t kArena = uint64_t{64} << 20, kLessThanArena = uint64_t{1} << 
 constinit SpinLock g_lock;
 constinit std::atomic<char*> g_pages{nullptr};
 constinit std::atomic<size_t> g_bytes{0};  // at g_pages
-constinit uint32_t g_users = 0;
 constinit bool g_wanted = false;  // hold_reserve() found room for it
+struct Users {
+  uint32_t count = 0;
+};
+constinit Users g_users;
+FreshInChild g_fresh_users{g_users};
 
 // g_lock is held. A fork may copy this at any moment: what moves is forgotten while it does.
 void take() {
@@ -58,7 +63,7 @@ size_t reserve_to_give_back(size_t bytes, uint64_t left) {
 
 void hold_reserve() {
   const int saved_errno = errno;
-  if (SpinGuard guard(g_lock); guard && g_users == 0 && !address_space_is_tight()) {
+  if (SpinGuard guard(g_lock); guard && g_users.count == 0 && !address_space_is_tight()) {
     g_wanted = true;
     take();
   }
@@ -67,19 +72,14 @@ void hold_reserve() {
 
 ReserveInUse::ReserveInUse() {
   const int saved_errno = errno;
-  if (SpinGuard guard(g_lock); guard && g_users++ == 0) give_back();
+  if (SpinGuard guard(g_lock); guard && g_users.count++ == 0) give_back();
   errno = saved_errno;
 }
 
 ReserveInUse::~ReserveInUse() {
   const int saved_errno = errno;
-  if (SpinGuard guard(g_lock); guard && --g_users == 0 && g_wanted) take();
+  if (SpinGuard guard(g_lock); guard && --g_users.count == 0 && g_wanted) take();
   errno = saved_errno;
-}
-
-void reset_reserve_in_child() {
-  g_users = 0;
-  hold_reserve();
 }
 
 }  // namespace tensorscope::oom

@@ -24,6 +24,4 @@ class ReserveInUse {
   ReserveInUse& operator=(const ReserveInUse&) = delete;
 };
 
-void reset_reserve_in_child();
-
 }  // namespace tensorscope::oom

@@ -18,6 +18,7 @@
 #include "stacks/python/python_stack.h"
 #include "support/clock.h"
 #include "support/enough_memory.h"
+#include "support/fresh_in_child.h"
 #include "support/options.h"
 #include "support/system_limits.h"
 
@@ -28,6 +29,13 @@ namespace {
 enum class Attached : uint8_t { no, waiting, yes };
 std::atomic<Attached> g_attached{Attached::no};
 std::atomic<Attached> g_outputs{Attached::no};
+// The job that was asked for is not in the child.
+FreshInChild g_fresh_bridge{[] {
+  for (std::atomic<Attached>* stage : {&g_attached, &g_outputs}) {
+    Attached waiting = Attached::waiting;
+    stage->compare_exchange_strong(waiting, Attached::no, std::memory_order_acq_rel);
+  }
+}};
 
 class AttachJob : public GilJob {
  public:
@@ -163,15 +171,6 @@ ProgramFacts look_at_program(const LookCosts& costs, const SnapshotFacts& facts)
   }
   delete job;
   return found;
-}
-
-void after_fork_in_child() {
-  reset_gil_thread_after_fork();
-  reset_exit_dump_after_fork();
-  for (std::atomic<Attached>* stage : {&g_attached, &g_outputs}) {
-    Attached waiting = Attached::waiting;
-    stage->compare_exchange_strong(waiting, Attached::no, std::memory_order_acq_rel);
-  }
 }
 
 }  // namespace tensorscope::python

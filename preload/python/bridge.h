@@ -91,6 +91,4 @@ struct LookCosts {
 // or torch was never imported.
 ProgramFacts look_at_program(const LookCosts& costs, const SnapshotFacts& facts);
 
-void after_fork_in_child();
-
 }  // namespace tensorscope::python

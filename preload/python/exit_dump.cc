@@ -13,6 +13,7 @@
 #include "python/objects.h"
 #include "stacks/python/python_stack.h"
 #include "support/coverage.h"
+#include "support/fresh_in_child.h"
 #include "support/options.h"
 #include "support/process_info.h"
 #include "support/program_name.h"
@@ -25,6 +26,10 @@ namespace {
 std::atomic<bool> g_claimed{false};
 std::atomic<WriteExitDump> g_write{[] {}};
 std::atomic<bool> g_forked{false};
+FreshInChild g_fresh_exit{[] {
+  g_claimed.store(false, std::memory_order_release);
+  g_forked.store(true, std::memory_order_release);
+}};
 std::atomic<const Object*> g_function{nullptr};
 
 // What the command lines of other processes hold that libraries start as helpers of a program: Inductor's compile
@@ -117,11 +122,6 @@ void exit_dump_comes_late() {
   if (options().exit == ExitDump::never) return;
   set_coverage(Subject::exit_trigger, Seen::partly,
                "written after this interpreter has ended: what its variables held is gone by then");
-}
-
-void reset_exit_dump_after_fork() {
-  g_claimed.store(false, std::memory_order_release);
-  g_forked.store(true, std::memory_order_release);
 }
 
 }  // namespace tensorscope::python

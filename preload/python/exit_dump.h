@@ -17,6 +17,4 @@ const Object* exit_dump_function();
 // Where names cannot be looked up, nothing is registered with `atexit`: the dumps say so. Context: collector.
 void exit_dump_comes_late();
 
-void reset_exit_dump_after_fork();
-
 }  // namespace tensorscope::python

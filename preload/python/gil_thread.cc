@@ -9,6 +9,7 @@
 #include "support/clock.h"
 #include "support/ended_threads.h"
 #include "support/enough_memory.h"
+#include "support/fresh_in_child.h"
 #include "support/futex.h"
 #include "support/helper_thread.h"
 #include "support/mutex.h"
@@ -63,12 +64,6 @@ bool Deadline::passed() const { return monotonic_ns() >= ns; }
 // destroyed: an abandoned thread may come back to it at any time.
 class GilQueue {
  public:
-  void reset_in_child() {
-    first_ = nullptr;
-    thread_ = false;
-    lender_ = false;
-  }
-
   GilOutcome run(GilJob* job, Deadline deadline, unsigned run_ms) {
     if (t_lends) return run_here(job);
     const MutexGuard guard(mutex_);
@@ -237,6 +232,7 @@ class GilQueue {
 
 namespace {
 constinit GilQueue g_queue;
+FreshInChild g_fresh_queue{g_queue};  // who waits for a job, and who runs one, is not in the child
 }  // namespace
 
 GilOutcome run_with_gil(GilJob* job, Deadline deadline, unsigned run_ms) { return g_queue.run(job, deadline, run_ms); }
@@ -257,6 +253,5 @@ void LentGil::run_jobs_until(const std::atomic<uint32_t>& done, Deadline deadlin
 }
 void wake_lender() { g_queue.wake_lender(); }
 
-void reset_gil_thread_after_fork() { g_queue.reset_in_child(); }
 
 }  // namespace tensorscope::python

@@ -75,7 +75,4 @@ class LentGil {
 };
 void wake_lender();
 
-// Context: fork child. The thread did not survive; what was queued is forgotten.
-void reset_gil_thread_after_fork();
-
 }  // namespace tensorscope::python

@@ -27,6 +27,7 @@
 #include "recording_generated.h"
 #include "support/clock.h"
 #include "support/enough_memory.h"
+#include "support/fresh_in_child.h"
 #include "support/futex.h"
 #include "support/message.h"
 #include "support/mutex.h"
@@ -68,20 +69,27 @@ struct Recorder {
 };
 
 constinit Mutex g_writing;
-Recorder* g_recorder = nullptr;  // made at the first need; g_writing is held
-std::atomic<bool> g_on{false}, g_wanted{false}, g_begun{false};
-std::atomic<bool> g_from_start{false};  // the tables were empty when recording began
-// What was alive at the fork that made this process, until the file begins with it.
-std::atomic<live::SnapshotView*> g_at_fork{nullptr};
-std::atomic<uint64_t> g_begin_ns{0}, g_begin_ticks{0};
-std::atomic<bool> g_much_waits{false};
-std::atomic<uint32_t> g_flushes{0};  // into the file
-std::atomic<bool> g_exits{false};    // a thread waits in _exit
-std::atomic<uint32_t> g_exit_served{0};
+std::atomic<bool> g_on{false};
 void (*g_wake)() = nullptr;
 
+// A forked child has a recording of its own. The parent's recorder stays where it is, with the memory that is copied.
+struct Recording {
+  Recorder* recorder = nullptr;  // made at the first need; g_writing is held
+  std::atomic<bool> begun{false};
+  std::atomic<bool> from_start{false};  // the tables were empty when recording began
+  // What was alive at the fork that made this process, until the file begins with it.
+  std::atomic<live::SnapshotView*> at_fork{nullptr};
+  std::atomic<uint64_t> begin_ns{0}, begin_ticks{0};
+  std::atomic<bool> much_waits{false};
+  std::atomic<uint32_t> flushes{0};  // into the file
+  std::atomic<bool> exits{false};    // a thread waits in _exit
+  std::atomic<uint32_t> exit_served{0};
+};
+constinit Recording g_recording;
+FreshInChild g_fresh_recording{g_recording};
+
 void much_waits() {
-  if (!g_much_waits.exchange(true, std::memory_order_relaxed) && g_wake) g_wake();
+  if (!g_recording.much_waits.exchange(true, std::memory_order_relaxed) && g_wake) g_wake();
 }
 
 template <typename Sink>
@@ -125,7 +133,7 @@ bool write_head(Recorder& recorder, dump::ChunkSink& file) {
   facts.torch_version = torch::torch_version(recorder.objects, recorder.reader.torch());
   dump::Chunk chunk(format::kProcess);
   const auto process =
-      dump::process_table(facts, "", g_begin_ns.load(), {live::newest_serial(), live::fork_serial()}, chunk);
+      dump::process_table(facts, "", g_recording.begin_ns.load(), {live::newest_serial(), live::fork_serial()}, chunk);
   return chunk.append_to(file, process);
 }
 
@@ -165,7 +173,7 @@ bool write_segment(Recorder& recorder, const live::SnapshotView& view, format::S
   dump::Chunk chunk(format::kSegment);
   auto site_rows = chunk.builder().CreateVectorOfStructs(sites);
   auto device_rows = chunk.builder().CreateVectorOfStructs(devices);
-  const uint64_t begin = view.taken_ns != 0 ? view.taken_ns : g_begin_ns.load();
+  const uint64_t begin = view.taken_ns != 0 ? view.taken_ns : g_recording.begin_ns.load();
   const bool told = reason != format::SegmentReason::window;  // the next flush tells it to both files
   const uint64_t newly_lost = told ? live::lost_events() - recorder.lost : 0;
   const auto segment =
@@ -203,10 +211,10 @@ bool write_living(Recorder& recorder, FlushWriter& writer, SeenTensors::Extent e
 }
 
 bool begin_file(Recorder& recorder) {
-  const std::unique_ptr<live::SnapshotView> at_fork(g_at_fork.exchange(nullptr));
+  const std::unique_ptr<live::SnapshotView> at_fork(g_recording.at_fork.exchange(nullptr));
   live::SnapshotView now;
   const live::SnapshotView& view = at_fork ? *at_fork : now;
-  const bool whole = g_from_start.load(std::memory_order_relaxed) && recorder.segments == 0;
+  const bool whole = g_recording.from_start.load(std::memory_order_relaxed) && recorder.segments == 0;
   leave_out_undefined_tensor();
   if (!whole && !at_fork && !now.take()) return false;
   refresh_objects(recorder, view);
@@ -221,7 +229,7 @@ bool begin_file(Recorder& recorder) {
 
 // Said once, while there is time to choose otherwise.
 void look_at_growth(Recorder& recorder, uint64_t now) {
-  const uint64_t elapsed = now - g_begin_ns.load();
+  const uint64_t elapsed = now - g_recording.begin_ns.load();
   if (recorder.growth_looked_at || elapsed < kLookAtGrowthNs) return;
   recorder.growth_looked_at = true;
   const double hourly = double(recorder.file.bytes()) * 3600e9 / double(elapsed);
@@ -250,7 +258,7 @@ bool move_window(Recorder& recorder) {
 }
 
 bool write_events(Recorder& recorder, SeenTensors::Extent extent) {
-  g_flushes.fetch_add(1, std::memory_order_relaxed);
+  g_recording.flushes.fetch_add(1, std::memory_order_relaxed);
   const Serial serial = live::newest_serial();
   live::EventsEnd ends[live::kEventLanes];
   for (unsigned i = 0; i < live::kEventLanes; ++i) ends[i] = live::events_end(i);
@@ -258,7 +266,7 @@ bool write_events(Recorder& recorder, SeenTensors::Extent extent) {
   const uint64_t now = monotonic_ns();
   const uint64_t lost = live::lost_events();
   bool ok = recorder.tables.write(recorder.file);
-  FlushWriter writer({g_flushes.load(std::memory_order_relaxed), serial, recorder.flushed_ns, now}, recorder.clock,
+  FlushWriter writer({g_recording.flushes.load(std::memory_order_relaxed), serial, recorder.flushed_ns, now}, recorder.clock,
                      recorder.file, recorder.tensors, recorder.bytes);
   for (unsigned i = 0; i < live::kEventLanes; ++i) ok = writer.add(i, ends[i]) && ok;
   ok = ok && write_living(recorder, writer, extent) && recorder.tables.write_objects(recorder.objects, recorder.file);
@@ -274,19 +282,19 @@ bool write_events(Recorder& recorder, SeenTensors::Extent extent) {
 
 // g_writing is held.
 Recorder* recorder_now() {
-  if (!g_recorder) g_recorder = new Recorder;
-  return g_recorder;
+  if (!g_recording.recorder) g_recording.recorder = new Recorder;
+  return g_recording.recorder;
 }
 
 void write_what_waits(SeenTensors::Extent extent) {
   bool ok = true;
-  g_much_waits.store(false, std::memory_order_relaxed);
+  g_recording.much_waits.store(false, std::memory_order_relaxed);
   const bool lasted = run_if_memory_lasts([&] {
     Recorder& recorder = *recorder_now();
     if (recorder.failed || recorder.finished) return;
     if (recorder.segments == 0) {
-      recorder.clock.begin(g_begin_ticks.load(), g_begin_ns.load());
-      recorder.flushed_ns = g_begin_ns.load();
+      recorder.clock.begin(g_recording.begin_ticks.load(), g_recording.begin_ns.load());
+      recorder.flushed_ns = g_recording.begin_ns.load();
       ok = begin_file(recorder);
     }
     ok = ok && write_events(recorder, extent) && move_window(recorder);
@@ -299,11 +307,11 @@ void write_what_waits(SeenTensors::Extent extent) {
 }
 
 // Until it is known how a tensor's shape is read, what dies between two flushes is recorded without.
-uint64_t interval_ms() { return facts_are_known() || g_flushes.load() >= kMostEarlyFlushes ? kFlushMs : kEarlyFlushMs; }
+uint64_t interval_ms() { return facts_are_known() || g_recording.flushes.load() >= kMostEarlyFlushes ? kFlushMs : kEarlyFlushMs; }
 
 bool is_due(uint64_t now) {
-  return g_much_waits.load(std::memory_order_relaxed) || !g_recorder ||
-         now - g_recorder->flushed_ns >= interval_ms() * 1'000'000;
+  return g_recording.much_waits.load(std::memory_order_relaxed) || !g_recording.recorder ||
+         now - g_recording.recorder->flushed_ns >= interval_ms() * 1'000'000;
 }
 
 // Of every line that allocated something, those that allocated the most first.
@@ -322,13 +330,13 @@ bool write_source_lines(Recorder& recorder) {
 // g_writing is held.
 void write_end(const char* why) {
   const bool was_on = g_on.exchange(false);
-  if (!was_on && !g_recorder) return;
+  if (!was_on && !g_recording.recorder) return;
   live::want_no_events();
   if (was_on) write_what_waits(SeenTensors::Extent::all);
-  if (!g_recorder || g_recorder->failed || g_recorder->finished) return;
-  g_recorder->finished = true;
+  if (!g_recording.recorder || g_recording.recorder->failed || g_recording.recorder->finished) return;
+  g_recording.recorder->finished = true;
   run_if_memory_lasts([&] {
-    Recorder& recorder = *g_recorder;
+    Recorder& recorder = *g_recording.recorder;
     recorder.file.end_next();
     if (!write_source_lines(recorder) || !dump::write_coverage(recorder.file)) return give_up(recorder);
     const bool ended = append_end(recorder, why, [&](uint32_t type, const void* payload, size_t length) {
@@ -343,12 +351,12 @@ void write_end(const char* why) {
 }
 
 void begin() {
-  g_begin_ticks.store(read_ticks());
-  g_begin_ns.store(monotonic_ns());
+  g_recording.begin_ticks.store(read_ticks());
+  g_recording.begin_ns.store(monotonic_ns());
   call_for_facts(much_waits);
   live::set_facts_function(read_facts);
   live::want_events(kMostWaiting, much_waits);
-  g_begun.store(true, std::memory_order_release);
+  g_recording.begun.store(true, std::memory_order_release);
   g_on.store(true);
 }
 
@@ -357,20 +365,19 @@ void begin() {
 void start(void (*wake_writer)()) {
   g_wake = wake_writer;
   if (!options().record) return;
-  g_wanted.store(true);
-  g_from_start.store(true);
+  g_recording.from_start.store(true);
   begin();
 }
 
 void switch_on() {
   const MutexGuard guard(g_writing);
-  if (g_on.load() || (g_recorder && (g_recorder->failed || g_recorder->finished))) return;
+  if (g_on.load() || (g_recording.recorder && (g_recording.recorder->failed || g_recording.recorder->finished))) return;
   begin();
-  g_from_start.store(false);
+  g_recording.from_start.store(false);
   run_if_memory_lasts([] {
     Recorder& recorder = *recorder_now();
-    recorder.clock.begin(g_begin_ticks.load(), g_begin_ns.load());
-    recorder.flushed_ns = g_begin_ns.load();
+    recorder.clock.begin(g_recording.begin_ticks.load(), g_recording.begin_ns.load());
+    recorder.flushed_ns = g_recording.begin_ns.load();
     if (!begin_file(recorder)) give_up(recorder);
   });
 }
@@ -383,15 +390,15 @@ void switch_off() {
 }
 
 bool is_on() { return g_on.load(); }
-bool has_begun() { return g_begun.load(std::memory_order_acquire); }
+bool has_begun() { return g_recording.begun.load(std::memory_order_acquire); }
 
 void flush() {
   if (!g_on.load(std::memory_order_relaxed)) return;
   const MutexGuard guard(g_writing);
-  if (g_exits.load(std::memory_order_acquire)) {
+  if (g_recording.exits.load(std::memory_order_acquire)) {
     write_end("_exit");
-    g_exit_served.store(1, std::memory_order_release);
-    return futex_change_and_wake(g_exit_served);
+    g_recording.exit_served.store(1, std::memory_order_release);
+    return futex_change_and_wake(g_recording.exit_served);
   }
   if (g_on.load() && is_due(monotonic_ns())) write_what_waits(SeenTensors::Extent::share);
 }
@@ -411,25 +418,18 @@ void finish() {
 
 void flush_before_exit() {
   if (!g_on.load(std::memory_order_relaxed) || !g_wake) return;
-  g_exits.store(true, std::memory_order_release);
+  g_recording.exits.store(true, std::memory_order_release);
   g_wake();
   const uint64_t until = monotonic_ns() + kLongestWaitAtExitNs;
-  while (g_exit_served.load(std::memory_order_acquire) == 0 && futex_wait_until(g_exit_served, 0, until)) {
+  while (g_recording.exit_served.load(std::memory_order_acquire) == 0 && futex_wait_until(g_recording.exit_served, 0, until)) {
   }
 }
 
 void after_fork_in_child() {
-  if (!g_wanted.load() && !g_on.load()) return;
-  g_recorder = nullptr;  // the parent's: its memory stays with the copy
-  g_from_start.store(false);
-  g_flushes.store(0);
-  g_much_waits.store(false);
-  g_exits.store(false);
-  g_at_fork.store(nullptr);
   if (!g_on.load()) return;
   run_if_memory_lasts([] {
     auto view = std::make_unique<live::SnapshotView>();
-    if (view->take()) g_at_fork.store(view.release());
+    if (view->take()) g_recording.at_fork.store(view.release());
   });
   begin();
 }

@@ -4,6 +4,7 @@
 
 #include "stacks/thread_stack.h"
 #include "support/clock.h"
+#include "support/fresh_in_child.h"
 #include "support/options.h"
 
 namespace tensorscope::stacks {
@@ -11,12 +12,22 @@ namespace tensorscope::stacks {
 namespace {
 
 constinit std::atomic<bool> g_stopped{false};
-constinit std::atomic<uint64_t> g_times{0}, g_captures{0}, g_since_ns{0}, g_before_ns{0};
+struct Stops {
+  std::atomic<uint64_t> times{0}, captures{0}, since_ns{0}, before_ns{0};
+};
+constinit Stops g_stops;
+// A child of a process that is stopped is stopped from its first moment on.
+FreshInChild g_fresh_stops{[] {
+  make_anew(g_stops);
+  if (!g_stopped.load(std::memory_order_relaxed)) return;
+  g_stops.times.store(1);
+  g_stops.since_ns.store(monotonic_ns());
+}};
 
 bool stopped() { return __builtin_expect(g_stopped.load(std::memory_order_relaxed), false); }
 
 [[gnu::noinline]] Stack nothing_recorded() {
-  g_captures.fetch_add(1, std::memory_order_relaxed);
+  g_stops.captures.fetch_add(1, std::memory_order_relaxed);
   return {0, not_recorded_stack()};
 }
 
@@ -89,24 +100,24 @@ Stack capture_native_part(StackId python, uint64_t nbytes) {
 
 void stop_capturing() {
   if (g_stopped.exchange(true)) return;
-  g_since_ns.store(monotonic_ns());
-  g_times.fetch_add(1);
+  g_stops.since_ns.store(monotonic_ns());
+  g_stops.times.fetch_add(1);
 }
 
 void start_capturing() {
   if (!g_stopped.exchange(false)) return;
-  g_before_ns.fetch_add(monotonic_ns() - g_since_ns.load());
+  g_stops.before_ns.fetch_add(monotonic_ns() - g_stops.since_ns.load());
 }
 
 NotRecorded not_recorded() {
-  NotRecorded out{g_times.load(), g_captures.load(std::memory_order_relaxed), g_before_ns.load(), g_stopped.load()};
-  if (out.now) out.ns += monotonic_ns() - g_since_ns.load();
+  NotRecorded out{g_stops.times.load(), g_stops.captures.load(std::memory_order_relaxed), g_stops.before_ns.load(),
+                  g_stopped.load()};
+  if (out.now) out.ns += monotonic_ns() - g_stops.since_ns.load();
   return out;
 }
 
 void after_fork_in_child() {
   native_after_fork_in_child();
-  python_after_fork_in_child();
 }
 
 }  // namespace tensorscope::stacks

@@ -2,12 +2,18 @@
 
 #include <string.h>
 
+#include "support/fresh_in_child.h"
 #include "support/log.h"
 
 namespace tensorscope {
 
 namespace {
 CoverageEntry g_entries[size_t(Subject::count_)];
+
+// What is seen, and why not, is so of the code that a child shares with its parent. What was missed is the parent's.
+FreshInChild g_fresh_missed{[] {
+  for (CoverageEntry& entry : g_entries) entry.missed.store(0, std::memory_order_relaxed);
+}};
 
 void log_change(Subject subject, Seen seen, const char* detail) {
   static constexpr const char* kWords[] = {"recorded", "partly recorded", "not recorded", "not applicable"};

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "support/fresh_in_child.h"
 #include "support/patience.h"
 
 namespace tensorscope {
@@ -19,6 +20,13 @@ constinit std::atomic<uint32_t> g_walks{0};  // going on, in all threads
 constinit std::atomic<uint32_t> g_forks{0};  // likewise
 constinit std::atomic<bool> g_lost{false};
 constinit thread_local uint32_t t_depth = 0;
+
+// Whoever walked, unless it was the forking thread, is not in this process: it has left the loader's lock held.
+FreshInChild g_fresh_walks{[] {
+  if (g_walks.exchange(0) != 0) g_lost.store(true, std::memory_order_relaxed);
+  g_forks.store(0);
+  t_depth = 0;
+}};
 
 // Where its program headers are: the file's first page is mapped.
 bool describe(const link_map& object, dl_phdr_info& info) {
@@ -77,12 +85,6 @@ void hold_loader_walks() {
 void release_loader_walks() {
   g_forks.fetch_sub(1);
   --t_depth;
-}
-
-void loader_walks_after_fork_in_child() {
-  if (g_walks.exchange(0) != 0) g_lost.store(true, std::memory_order_relaxed);
-  g_forks.store(0);
-  t_depth = 0;
 }
 
 }  // namespace tensorscope

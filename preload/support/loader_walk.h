@@ -32,6 +32,5 @@ int walk_loaded_objects(int (*visit)(dl_phdr_info* info, size_t size, void* cont
 // Context: the forking thread, around fork.
 void hold_loader_walks();
 void release_loader_walks();
-void loader_walks_after_fork_in_child();
 
 }  // namespace tensorscope

@@ -14,6 +14,7 @@
 
 #include "support/clock.h"
 #include "support/enough_memory.h"
+#include "support/fresh_in_child.h"
 #include "support/message.h"
 #include "support/mutex.h"
 #include "support/options.h"
@@ -36,17 +37,22 @@ struct WaitingLine {
   uint16_t size;
 };
 
-// Lines that wait, each a head and its text. Not touched, and so no memory, if there is no log.
-struct Lines {
-  char bytes[size_t{64} << 10];
-  std::atomic<size_t> used;
-  uint64_t lost;
-};
+// Lines, each a head and its text. Not touched, and so no memory, if there is no log.
+using LineBytes = char[size_t{64} << 10];
 constinit SpinLock g_log_lock;
-constinit Lines g_lines = {};
+constinit LineBytes g_waiting_bytes = {};
 
-constinit Mutex g_log_writing;  // of what follows
-constinit Lines g_log_written = {};
+constinit Mutex g_log_writing;  // of this, and of the logger
+constinit LineBytes g_written_bytes = {};
+
+// What a forked child finds here is the parent's: lines that wait, and lines that the logger has formatted halfway.
+struct LogState {
+  std::atomic<size_t> used{0};  // of the bytes of lines that wait
+  uint64_t lost = 0;
+  spdlog::logger* logger = nullptr;  // made when the first lines are written, never destroyed
+};
+constinit LogState g_log;
+FreshInChild g_fresh_log{g_log};
 
 spdlog::level::level_enum spdlog_level(LogLevel level) {
   switch (level) {
@@ -115,37 +121,38 @@ std::string path_of_log() {
   return path == "-" || path.starts_with('/') || *directory == 0 ? path : std::string(directory) + "/" + path;
 }
 
-// Made when the first lines are written, never destroyed.
 spdlog::logger& the_logger() {
-  static spdlog::logger* made = nullptr;
-  if (!made) {
-    made = new spdlog::logger("tensorscope", std::make_shared<LineSink>(path_of_log()));
-    made->set_level(spdlog::level::debug);
+  if (!g_log.logger) {
+    g_log.logger = new spdlog::logger("tensorscope", std::make_shared<LineSink>(path_of_log()));
+    g_log.logger->set_level(spdlog::level::debug);
   }
-  return *made;
+  return *g_log.logger;
 }
 
-// False: none wait.
-bool take_lines() {
+struct TakenLines {
+  size_t used = 0;  // of g_written_bytes
+  uint64_t lost = 0;
+  explicit operator bool() const { return used != 0 || lost != 0; }
+};
+
+TakenLines take_lines() {
   const SpinGuard guard(g_log_lock);
-  if (!guard || (g_lines.used == 0 && g_lines.lost == 0)) return false;
-  const size_t used = g_lines.used;
-  memcpy(g_log_written.bytes, g_lines.bytes, used);
-  g_log_written.used = used;
-  g_log_written.lost = g_lines.lost;
-  g_lines.used = 0;
-  g_lines.lost = 0;
-  return true;
+  if (!guard) return {};
+  const TakenLines taken = {g_log.used, g_log.lost};
+  memcpy(g_written_bytes, g_waiting_bytes, taken.used);
+  g_log.used = 0;
+  g_log.lost = 0;
+  return taken;
 }
 
-void write_lines(const Lines& lines) {
+void write_lines(const TakenLines& lines) {
   spdlog::logger& logger = the_logger();
   for (size_t at = 0; at < lines.used;) {
     WaitingLine line;
-    memcpy(&line, lines.bytes + at, sizeof line);
+    memcpy(&line, g_written_bytes + at, sizeof line);
     const std::chrono::nanoseconds since{line.unix_ns};
     logger.log(spdlog::log_clock::time_point(std::chrono::duration_cast<spdlog::log_clock::duration>(since)), {},
-               spdlog_level(line.level), spdlog::string_view_t(lines.bytes + at + sizeof line, line.size));
+               spdlog_level(line.level), spdlog::string_view_t(g_written_bytes + at + sizeof line, line.size));
     at += sizeof line + line.size;
   }
   if (lines.lost != 0) logger.log(spdlog::level::warn, "{} lines were lost here: too many at once", lines.lost);
@@ -168,13 +175,13 @@ void queue_log_line(LogLevel level, std::string_view text) {
   const WaitingLine line = {read_clock_ns(CLOCK_REALTIME), level, uint16_t(std::min(text.size(), kLogLineBytes))};
   const SpinGuard guard(g_log_lock);
   if (!guard) return;
-  if (sizeof g_lines.bytes - g_lines.used < sizeof line + line.size) {
-    ++g_lines.lost;
+  if (sizeof g_waiting_bytes - g_log.used < sizeof line + line.size) {
+    ++g_log.lost;
     return;
   }
-  memcpy(g_lines.bytes + g_lines.used, &line, sizeof line);
-  memcpy(g_lines.bytes + g_lines.used + sizeof line, text.data(), line.size);
-  g_lines.used += sizeof line + line.size;
+  memcpy(g_waiting_bytes + g_log.used, &line, sizeof line);
+  memcpy(g_waiting_bytes + g_log.used + sizeof line, text.data(), line.size);
+  g_log.used += sizeof line + line.size;
 }
 
 void format_log_line(LogLevel level, fmt::string_view format, fmt::format_args arguments) {
@@ -186,16 +193,11 @@ void format_log_line(LogLevel level, fmt::string_view format, fmt::format_args a
 void write_log() {
   if (g_log_wanted.load(std::memory_order_relaxed) != Wanted::yes) return;
   const MutexGuard guard(g_log_writing);
-  if (take_lines()) run_if_memory_lasts([] { write_lines(g_log_written); });
+  if (const TakenLines lines = take_lines()) run_if_memory_lasts([&] { write_lines(lines); });
 }
 
 bool log_lines_wait() {
-  return g_log_wanted.load(std::memory_order_relaxed) == Wanted::yes && g_lines.used.load(std::memory_order_relaxed) != 0;
-}
-
-void reset_log_after_fork() {
-  g_lines.used = 0;
-  g_lines.lost = 0;
+  return g_log_wanted.load(std::memory_order_relaxed) == Wanted::yes && g_log.used.load(std::memory_order_relaxed) != 0;
 }
 
 }  // namespace tensorscope

@@ -40,7 +40,5 @@ bool log_is_standard_error();
 void write_log();
 // Whether any may wait. Any context.
 bool log_lines_wait();
-// Context: fork child. What waits is the parent's.
-void reset_log_after_fork();
 
 }  // namespace tensorscope

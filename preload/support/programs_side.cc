@@ -1,5 +1,6 @@
 #include "support/programs_side.h"
 
+#include "support/fresh_in_child.h"
 #include "support/futex.h"
 #include "support/mutex.h"
 #include "support/own_descriptors.h"
@@ -15,15 +16,19 @@ struct Errand {
   std::atomic<uint32_t> done{0};
 };
 
-constinit Mutex g_errands_lock;  // guards these two
-constinit Errand* g_errands = nullptr;
-constinit bool g_serves = false;
-constinit std::atomic<uint32_t> g_asked{0};  // changes with every errand
+constinit Mutex g_errands_lock;  // guards the first two
+struct ProgramsSide {
+  Errand* errands = nullptr;
+  bool serves = false;
+  std::atomic<uint32_t> asked{0};  // changes with every errand
+};
+constinit ProgramsSide g_side;
+FreshInChild g_fresh_side{g_side};  // the threads that waited, and the one that served, are the parent's
 
 Errand* next_errand() {
   const MutexGuard guard(g_errands_lock);
-  Errand* const first = g_errands;
-  if (first != nullptr) g_errands = first->next;
+  Errand* const first = g_side.errands;
+  if (first != nullptr) g_side.errands = first->next;
   return first;
 }
 
@@ -36,13 +41,13 @@ void run_errands() {
 
 void set_serving(bool serves) {
   const MutexGuard guard(g_errands_lock);
-  g_serves = serves;
+  g_side.serves = serves;
 }
 
 bool add_errand(Errand& errand) {
   const MutexGuard guard(g_errands_lock);
-  if (!g_serves) return false;
-  Errand** last = &g_errands;
+  if (!g_side.serves) return false;
+  Errand** last = &g_side.errands;
   while (*last != nullptr) last = &(*last)->next;
   *last = &errand;
   return true;
@@ -54,16 +59,16 @@ void open_programs_side() { set_serving(true); }
 
 void serve_programs_side(const std::atomic<uint32_t>& ended) {
   for (;;) {
-    const uint32_t seen = g_asked.load(std::memory_order_acquire);
+    const uint32_t seen = g_side.asked.load(std::memory_order_acquire);
     run_errands();
     if (ended.load(std::memory_order_acquire) != 0) break;
-    futex_wait(g_asked, seen);
+    futex_wait(g_side.asked, seen);
   }
   set_serving(false);
   run_errands();
 }
 
-void wake_programs_side() { futex_change_and_wake(g_asked); }
+void wake_programs_side() { futex_change_and_wake(g_side.asked); }
 
 bool run_on_programs_side(void (*function)(void*), void* argument) {
   if (!has_own_descriptors()) {
@@ -77,9 +82,6 @@ bool run_on_programs_side(void (*function)(void*), void* argument) {
   return true;
 }
 
-void reset_programs_side() {
-  g_errands = nullptr;
-  g_serves = false;
-}
+void close_programs_side() { set_serving(false); }
 
 }  // namespace tensorscope

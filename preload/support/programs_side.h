@@ -28,7 +28,7 @@ bool run_on_programs_side(Function&& function) {
                               const_cast<void*>(static_cast<const void*>(&function)));
 }
 
-// There is no such thread, or not any more. Context: fork child, or the thread itself.
-void reset_programs_side();
+// There is no such thread. Context: the thread itself, which serves nobody.
+void close_programs_side();
 
 }  // namespace tensorscope

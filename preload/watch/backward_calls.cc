@@ -13,6 +13,7 @@
 #include "live/recorder.h"
 #include "live/snapshot_view.h"
 #include "support/clock.h"
+#include "support/fresh_in_child.h"
 #include "support/loaded_object.h"
 #include "support/mutex.h"
 #include "support/page_array.h"
@@ -83,6 +84,11 @@ uint64_t (*g_peek)() = nullptr;
 int (*g_task)() = nullptr;
 std::atomic<live::DeviceSlot> g_device{live::DeviceTable::kCpu};
 thread_local Forwards* t_forwards = nullptr;
+// The old one may have been left in the middle of a change: it is given up, not freed.
+FreshInChild g_fresh_backward{[] {
+  t_forwards = nullptr;
+  if (g_backward) g_backward = new (std::nothrow) BackwardState;
+}};
 
 Forwards* of_this_thread(BackwardState& state) {
   if (t_forwards) return t_forwards;
@@ -334,13 +340,6 @@ void add_backward_calls(uint64_t (*next_id)(), bool all) {
     row.mutate_id(next_id());
     add_call(row);
   }
-}
-
-// The old one may have been left in the middle of a change: it is given up, not freed.
-void reset_backward_calls_after_fork() {
-  if (!g_backward) return;
-  t_forwards = nullptr;
-  g_backward = new (std::nothrow) BackwardState;
 }
 
 }  // namespace tensorscope::watch

@@ -41,7 +41,4 @@ ForwardCall forward_of_node(const void* node);
 // Context: under an InsideScope; a thread that runs no backward pass.
 void add_backward_calls(uint64_t (*next_id)(), bool all);
 
-// Context: fork child.
-void reset_backward_calls_after_fork();
-
 }  // namespace tensorscope::watch

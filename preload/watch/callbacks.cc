@@ -11,6 +11,7 @@
 #include "python/method.h"
 #include "python/objects.h"
 #include "support/enough_memory.h"
+#include "support/fresh_in_child.h"
 #include "support/message.h"
 #include "support/options.h"
 #include "support/state.h"
@@ -40,19 +41,29 @@ struct RememberedValue {
 struct CalledWatch {
   bool any = false;
   const char* failure = nullptr;  // kept for good: a row of what was lost names it
-  uint64_t lost = 0;
 };
 
 struct Callbacks {
   std::vector<WatchSpec> watches;  // what is recorded of what callbacks return: of any dtype
   std::vector<CalledWatch> called;
   std::string settings;
-  std::unordered_map<long long, RememberedValue> given;  // to Python, by token
   long long next_token = 0;
   Object *take = nullptr, *step_ends = nullptr, *end = nullptr;
   bool loaded = false;
 };
 Callbacks* g_callbacks = nullptr;
+
+// What the program's functions were given, or lost.
+struct GivenValues {
+  std::unordered_map<long long, RememberedValue> given;  // to Python, by token
+  std::vector<uint64_t> lost;                            // by watch
+
+  uint64_t& lost_of(size_t watch) {
+    if (watch >= lost.size()) lost.resize(watch + 1);
+    return lost[watch];
+  }
+};
+GivenValues* g_given = nullptr;  // made with the callbacks
 
 struct OfThread {
   std::vector<RememberedValue> values;
@@ -61,6 +72,12 @@ struct OfThread {
 };
 thread_local OfThread* t_remembered = nullptr;
 thread_local bool t_in_callback = false;
+
+// What the parent's functions have is no value of the child's. Its objects are kept: they are the program's.
+FreshInChild g_fresh_given{[] {
+  if (t_remembered) make_anew(*t_remembered);
+  if (g_given) make_anew(*g_given);
+}};
 
 OfThread& remembered() {
   if (!t_remembered) {
@@ -73,17 +90,17 @@ OfThread& remembered() {
 constexpr char kNotReturned[] = "their callback was interrupted";
 
 void count_lost(uint32_t watch) {
-  CalledWatch& called = g_callbacks->called[watch];
-  ++called.lost;
-  count_loss("values", called.failure ? called.failure : kNotReturned);
+  ++g_given->lost_of(watch);
+  const char* const failure = g_callbacks->called[watch].failure;
+  count_loss("values", failure ? failure : kNotReturned);
 }
 
 // Ends what is known of a token. False: it is not known any more.
 bool take_token(const Gil& gil, Object* token, RememberedValue& out) {
-  const auto found = g_callbacks->given.find(gil->PyLong_AsLongLong(token));
-  if (found == g_callbacks->given.end()) return false;
+  const auto found = g_given->given.find(gil->PyLong_AsLongLong(token));
+  if (found == g_given->given.end()) return false;
   out = found->second;
-  g_callbacks->given.erase(found);
+  g_given->given.erase(found);
   return true;
 }
 
@@ -216,7 +233,7 @@ bool load(const Gil& gil, Callbacks& callbacks) {
 
 void call_take(const Gil& gil, Callbacks& callbacks, const RememberedValue& value) {
   const long long token = callbacks.next_token++;
-  callbacks.given[token] = value;
+  g_given->given[token] = value;
   const Step& step = value.origin.step;
   const Owned number(gil, gil->PyLong_FromLongLong(value.watch));
   const Owned name(gil, gil->PyUnicode_DecodeFSDefault(text_of_id(value.name).c_str()));
@@ -249,7 +266,8 @@ void start_callbacks(const std::vector<WatchSpec>& watches, std::string_view fol
                         "\x1f" + file + "\x1f" + each.function;
     }
   }
-  if (!made->settings.empty()) g_callbacks = made;
+  g_given = new (std::nothrow) GivenValues;
+  if (g_given && !made->settings.empty()) g_callbacks = made;
 }
 
 bool has_callbacks(uint32_t watch) {
@@ -299,24 +317,18 @@ bool in_callback() { return t_in_callback; }
 
 void finish_callbacks() {
   if (!g_callbacks) return;
-  for (const auto& [token, value] : g_callbacks->given) {
-    ++g_callbacks->called[value.watch].lost;
+  for (const auto& [token, value] : g_given->given) {
+    ++g_given->lost_of(value.watch);
     count_loss("values", "the program ended before post_gather");
   }
   for (size_t i = 0; i < g_callbacks->called.size(); ++i) {
     const CalledWatch& called = g_callbacks->called[i];
-    if (called.lost == 0 || options().quiet) continue;
+    const uint64_t lost = g_given->lost_of(i);
+    if (lost == 0 || options().quiet) continue;
     say("%s: %s: %llu values were not recorded", g_callbacks->watches[i].origin.c_str(),
         called.failure ? called.failure : "the program ended before post_gather",
-        static_cast<unsigned long long>(called.lost));
+        static_cast<unsigned long long>(lost));
   }
-}
-
-void reset_callbacks_after_fork() {
-  if (t_remembered) t_remembered->values.clear();
-  if (!g_callbacks) return;
-  g_callbacks->given.clear();
-  for (CalledWatch& called : g_callbacks->called) called.lost = 0;
 }
 
 }  // namespace tensorscope::watch

@@ -44,7 +44,4 @@ bool in_callback();
 // Says what failing callbacks cost. Context: the thread that ends the program, with the GIL or without.
 void finish_callbacks();
 
-// Context: fork child.
-void reset_callbacks_after_fork();
-
 }  // namespace tensorscope::watch

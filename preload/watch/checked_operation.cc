@@ -5,7 +5,7 @@
 
 #include "live/tensor_table.h"
 #include "support/coverage.h"
-#include "support/make_anew.h"
+#include "support/fresh_in_child.h"
 #include "support/pages.h"
 #include "watch/device_checks.h"
 #include "watch/element_numbers.h"
@@ -20,6 +20,14 @@ namespace {
 
 constinit thread_local OperationThread* t_operations = nullptr;
 pthread_key_t g_thread_key;
+
+// What a running operation of the forking thread has found so far is the parent's.
+FreshInChild g_fresh_nan{[] {
+  make_anew(g_nan);
+  if (t_operations == nullptr) return;
+  t_operations->say_now = false;
+  for (OperationFrame& frame : t_operations->frames) frame.origin = 0;
+}};
 
 void end_thread(void* state) {
   t_operations = nullptr;
@@ -41,13 +49,6 @@ void enter_argument(OperationThread& thread, OperationFrame& frame, const void* 
 }  // namespace
 
 bool start_operation_threads() { return pthread_key_create(&g_thread_key, end_thread) == 0; }
-
-void reset_nan_state_after_fork() {
-  make_anew(g_nan);
-  if (t_operations == nullptr) return;
-  t_operations->say_now = false;
-  for (OperationFrame& frame : t_operations->frames) frame.origin = 0;
-}
 
 OperationThread* known_operation_thread() { return t_operations; }
 

@@ -25,8 +25,6 @@ struct NanState {
 };
 extern NanState g_nan;
 extern torch::TorchFunctions g_nan_functions;
-// Context: fork child. What a running operation of the calling thread has found so far is the parent's.
-void reset_nan_state_after_fork();
 
 // A tensor, or a number.
 struct OperationArgument {

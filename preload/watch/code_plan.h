@@ -9,7 +9,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "python/interpreter.h"
@@ -52,7 +51,6 @@ struct CodePlan {
   std::vector<CodeVariable> variables;
   std::vector<CodeRun> runs;
   std::vector<int> returns;                      // offsets of instructions that return
-  std::unordered_map<uint32_t, uint32_t> sites;  // line to text
 
   // -1: before the first.
   int run_at(int offset) const;

@@ -13,6 +13,7 @@
 #include "python/agent/attributes.h"
 #include "python/objects.h"
 #include "support/enough_memory.h"
+#include "support/fresh_in_child.h"
 #include "support/process_info.h"
 #include "support/state.h"
 #include "watch/callbacks.h"
@@ -68,20 +69,30 @@ struct NameState {
   Mode mode = Mode::unknown;
 };
 
-struct CodePoints {
-  explicit CodePoints(const std::vector<WatchSpec>& all) : watches(all), plans(all, process_info().directory) {}
-  const std::vector<WatchSpec>& watches;
-  CodePlans plans;
+// What of it was seen. Texts have other numbers in a child's own file.
+struct SeenCode {
   std::unordered_map<const char*, FrameState> frames;
   std::unordered_map<std::string, NameState> names;
   std::unordered_map<const CodePlan*, std::unordered_map<uint64_t, ModuleWants>> modules;
-  std::vector<CodePlan*> made;
+  std::unordered_map<const CodePlan*, std::unordered_map<uint32_t, uint32_t>> sites;  // line to text
+};
+
+struct CodePoints : SeenCode {
+  explicit CodePoints(const std::vector<WatchSpec>& all) : watches(all), plans(all, process_info().directory) {}
+  const std::vector<WatchSpec>& watches;
+  CodePlans plans;
+  size_t made = 0;
 };
 CodePoints* g_points = nullptr;
 
 // With the GIL, which Python code of ours may give up while it decides.
 std::atomic<bool> g_deciding{false};
 thread_local bool t_decides = false;
+
+FreshInChild g_fresh_code{[] {
+  g_deciding = t_decides;
+  if (g_points) make_anew(static_cast<SeenCode&>(*g_points));
+}};
 constexpr int kMostMillisecondsToDecide = 2000;
 constexpr size_t kMostPlans = 4096;
 
@@ -136,8 +147,8 @@ const ModuleWants* module_wants(const Gil& gil, CodePoints& points, const CodePl
   return wants.any ? &wants : nullptr;
 }
 
-uint32_t site_of(CodePlan& plan, uint32_t line) {
-  const auto [found, fresh] = plan.sites.try_emplace(line);
+uint32_t site_of(CodePoints& points, const CodePlan& plan, uint32_t line) {
+  const auto [found, fresh] = points.sites[&plan].try_emplace(line);
   if (fresh) found->second = text_id(plan.file + ":" + std::to_string(line));
   return found->second;
 }
@@ -192,7 +203,7 @@ void take_value(const Gil& gil, CodePoints& points, CodePlan& plan, const Module
   taking.origin.place = variable.name.empty() ? ValuePlace::returned : ValuePlace::local;
   taking.origin.call = call.id;
   taking.origin.module = variable.of_module ? module->path_id : call.path_id;
-  taking.origin.site = site_of(plan, line);
+  taking.origin.site = site_of(points, plan, line);
   each_value_at(gil, value, watch.code.within, take_found, &taking);
 }
 
@@ -341,13 +352,13 @@ bool decide_code(const Gil& gil, Object* code, const CodeMemory& memory, CodePla
     nanosleep(&kMillisecond, nullptr);
   }
   if (memory.known(gil, code, plan)) return true;
-  if (g_points->made.size() >= kMostPlans) {
+  if (g_points->made >= kMostPlans) {
     count_loss("variables", "more functions than are watched");
   } else {
     g_deciding = t_decides = true;
     plan = g_points->plans.make(gil, code);
     g_deciding = t_decides = false;
-    if (plan) g_points->made.push_back(plan);
+    if (plan) ++g_points->made;
   }
   memory.remember(gil, code, plan);
   return true;
@@ -413,16 +424,6 @@ void code_raises(const Gil& gil, CodePlan& plan, const CodeFrame& frame) {
 
 std::vector<std::string> nearest_code(const WatchSpec& watch) {
   return g_points ? g_points->plans.nearest(watch) : std::vector<std::string>();
-}
-
-// Texts have other numbers in the child's own file.
-void reset_code_points_after_fork() {
-  if (!g_points) return;
-  g_deciding = t_decides;
-  g_points->frames.clear();
-  g_points->names.clear();
-  g_points->modules.clear();
-  for (CodePlan* plan : g_points->made) plan->sites.clear();
 }
 
 }  // namespace tensorscope::watch

@@ -26,8 +26,6 @@ void register_code_points(const python::Gil& gil);
 // Context: the thread that ends the program.
 std::vector<std::string> nearest_code(const rules::WatchSpec& watch);
 
-void reset_code_points_after_fork();
-
 // ---- what both ways of seeing lines tell ----------------------------------------------------------------------------
 
 // Decides about a code object that is not known yet. `known` and `remember` are the caller's memory of such; the GIL

@@ -8,6 +8,7 @@
 #include "python/interpreter.h"
 #include "python/method.h"
 #include "python/objects.h"
+#include "support/fresh_in_child.h"
 #include "support/message.h"
 #include "support/state.h"
 #include "watch/unseen_work.h"
@@ -138,7 +139,12 @@ warnings.filterwarnings('ignore', message='Using `torch.compile.module.` when th
 
 enum class State : uint8_t { off, asked, running, given_up };
 constinit std::atomic<State> g_device_state{State::off};
-constinit std::atomic<uint64_t> g_device_checks{0};
+// The hooks stay in a forked child, as all of Python's objects do.
+struct DeviceChecks {
+  std::atomic<uint64_t> count{0};
+};
+constinit DeviceChecks g_device_checks;
+FreshInChild g_fresh_device_checks{g_device_checks};
 void (*g_device_found)(const DeviceFinding&) = nullptr;
 
 // module, parameter, step, whether it is a NaN
@@ -160,7 +166,7 @@ Object* found_on_device(Object*, Object* arguments) {
 
 Object* checked_on_device(Object*, Object* count) {
   const Api& api = *python::known_interpreter();
-  g_device_checks.fetch_add(uint64_t(api.PyLong_AsLongLong(count)), std::memory_order_relaxed);
+  g_device_checks.count.fetch_add(uint64_t(api.PyLong_AsLongLong(count)), std::memory_order_relaxed);
   return python::new_none(api);
 }
 
@@ -218,9 +224,7 @@ void want_device_checks() {
 }
 
 bool device_checks_run() { return g_device_state.load(std::memory_order_acquire) == State::running; }
-// The hooks stay, as all of Python's objects do.
-void reset_device_checks_after_fork() { g_device_checks.store(0, std::memory_order_relaxed); }
-uint64_t device_checks() { return g_device_checks.load(std::memory_order_relaxed); }
+uint64_t device_checks() { return g_device_checks.count.load(std::memory_order_relaxed); }
 
 void start_device_checks(void (*found)(const DeviceFinding&)) { g_device_found = found; }
 

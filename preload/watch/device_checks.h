@@ -23,8 +23,6 @@ bool device_checks_run();
 uint64_t device_checks();  // how many results were read
 
 // What to do with a finding: with the GIL, under an InsideScope. Context: activation.
-// Context: fork child.
-void reset_device_checks_after_fork();
 void start_device_checks(void (*found)(const DeviceFinding&));
 
 }  // namespace tensorscope::watch

@@ -12,6 +12,7 @@
 #include "python/method.h"
 #include "python/objects.h"
 #include "support/enough_memory.h"
+#include "support/fresh_in_child.h"
 #include "support/loaded_object.h"
 #include "support/message.h"
 #include "support/options.h"
@@ -69,6 +70,8 @@ struct DeviceWay {
   std::unordered_map<uint64_t, OnTheWay> values;
 };
 DeviceWay* g_device_way = nullptr;
+// Nothing of a device can be used in a forked child; what was under way is the parent's.
+FreshInChild g_fresh_way{[] { g_device_way = nullptr; }};
 constinit thread_local bool t_prepares = false;
 
 constexpr int kNumbers = 10;  // that tensorscope_reduce() writes
@@ -288,8 +291,5 @@ const char* take_on_device(const Gil& gil, DeviceValue value) {
   if (error) gil->PyErr_Restore(error, what, traceback);
   return text_of_answer(answer);
 }
-
-// Nothing of a device can be used in a forked child; what was under way is the parent's.
-void reset_device_values_after_fork() { g_device_way = nullptr; }
 
 }  // namespace tensorscope::watch

@@ -43,6 +43,4 @@ const char* take_on_device(const python::Gil& gil, DeviceValue value);
 // Whether this thread's operations are those that make the buffers. Context: any.
 bool prepares_buffers();
 
-void reset_device_values_after_fork();
-
 }  // namespace tensorscope::watch

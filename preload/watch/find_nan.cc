@@ -15,7 +15,7 @@
 #include "support/coverage.h"
 #include "support/enough_memory.h"
 #include "support/loaded_object.h"
-#include "support/make_anew.h"
+#include "support/fresh_in_child.h"
 #include "support/message.h"
 #include "support/options.h"
 #include "support/state.h"
@@ -49,6 +49,7 @@ struct FindNan {
 };
 
 constinit FindNan g_find;
+FreshInChild g_fresh_find{g_find};
 constinit FindNanActions g_actions;
 constinit std::atomic<bool> g_on{false};
 bool (*g_gradients_enabled)() = nullptr;  // c10::GradMode::is_enabled()
@@ -439,13 +440,6 @@ void finish_find_nan() {
   } else {
     say("--find-nan: no NaN or infinity made by %llu operations%s", (unsigned long long)g_find.operations.load(), more);
   }
-}
-
-void reset_find_nan_after_fork() {
-  make_anew(g_find);
-  reset_nan_state_after_fork();
-  reset_operations_after_fork();
-  reset_device_checks_after_fork();
 }
 
 }  // namespace tensorscope::watch

@@ -22,6 +22,4 @@ void finish_find_nan();
 // The status with which --find-nan=stop ends the program.
 inline constexpr int kFoundNanStatus = 99;
 
-void reset_find_nan_after_fork();
-
 }  // namespace tensorscope::watch

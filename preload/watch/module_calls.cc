@@ -21,6 +21,7 @@
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/enough_memory.h"
+#include "support/fresh_in_child.h"
 #include "support/state.h"
 #include "tensorscope/values_format.h"
 #include "watch/at_thread_end.h"
@@ -88,6 +89,14 @@ struct Calls {
 
 Calls* g_calls = nullptr;
 thread_local std::vector<Running>* t_running = nullptr;
+// Texts have other numbers in a child's own file, so modules are named anew. What the parent has learnt of torch stays.
+FreshInChild g_fresh_calls{[] {
+  if (t_running) t_running->clear();
+  if (!g_calls) return;
+  const int tries_left = g_calls->tries_left;
+  g_calls = new (std::nothrow) Calls(g_calls->settings);
+  if (g_calls) g_calls->tries_left = tries_left;
+}};
 
 std::vector<Running>& running() {
   if (!t_running) {
@@ -454,16 +463,6 @@ std::vector<UnmatchedWatch> unmatched_watches() {
     all.push_back({i, rules::is_of_code(watch.of) ? nearest_code(watch) : g_calls->paths.nearest(watch.path)});
   }
   return all;
-}
-
-// Texts have other numbers in the child's own file, so modules are named anew.
-void reset_module_calls_after_fork() {
-  if (t_running) t_running->clear();
-  reset_saved_tensors_after_fork();
-  if (!g_calls) return;
-  const int tries_left = g_calls->tries_left;  // what the parent has learnt of torch, the child knows
-  g_calls = new (std::nothrow) Calls(g_calls->settings);
-  if (g_calls) g_calls->tries_left = tries_left;
 }
 
 }  // namespace tensorscope::watch

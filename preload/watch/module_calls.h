@@ -62,6 +62,4 @@ RunningCall running_call();  // the innermost of this thread
 void end_running_calls();
 std::vector<UnmatchedWatch> unmatched_watches();
 
-void reset_module_calls_after_fork();
-
 }  // namespace tensorscope::watch

@@ -9,6 +9,7 @@
 #include "live/tensor_table.h"
 #include "support/call_filter.h"
 #include "support/coverage.h"
+#include "support/fresh_in_child.h"
 #include "support/loaded_object.h"
 #include "support/message.h"
 #include "support/spin_lock.h"
@@ -74,7 +75,11 @@ struct Learnt {
 };
 constinit Learnt g_learnt;
 constinit SpinLock g_learning_trace;  // only ever tried
-constinit std::atomic<uint64_t> g_not_followed{0};
+struct NotFollowed {
+  std::atomic<uint64_t> operations{0};
+};
+constinit NotFollowed g_not_followed;
+FreshInChild g_fresh_not_followed{g_not_followed};
 
 bool read_memory(uint64_t address, void* out, size_t size) {
   const iovec here = {out, size}, there = {reinterpret_cast<void*>(address), size};
@@ -169,7 +174,7 @@ bool learn_from(const void* record_function, bool inputs, Values& out) {
     if (at != 0) out = (inputs ? inputs_at : outputs_at)(record_function, at);
     found = count == 0 || at != 0;
   }
-  if (!found && !t_only_teach && is_operation(g_torch.name(record_function))) g_not_followed.fetch_add(1, std::memory_order_relaxed);
+  if (!found && !t_only_teach && is_operation(g_torch.name(record_function))) g_not_followed.operations.fetch_add(1, std::memory_order_relaxed);
   return found;
 }
 
@@ -291,9 +296,7 @@ bool is_out_overload(std::string_view overload) {
   return false;
 }
 
-uint64_t operations_not_followed() { return g_not_followed.load(std::memory_order_relaxed); }
-
-void reset_operations_after_fork() { g_not_followed.store(0, std::memory_order_relaxed); }
+uint64_t operations_not_followed() { return g_not_followed.operations.load(std::memory_order_relaxed); }
 
 const char* Operation::name() const { return g_torch.name(record); }
 

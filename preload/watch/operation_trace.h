@@ -107,7 +107,6 @@ struct BackwardListener {
 };
 // Operations that began, or whose results came, before their place was known.
 uint64_t operations_not_followed();
-void reset_operations_after_fork();
 
 // One listener. Null, or why it cannot be; a literal.
 const char* trace_backward(const BackwardListener& listener);

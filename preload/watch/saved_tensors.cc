@@ -6,6 +6,7 @@
 #include "live/allocation_table.h"
 #include "live/device_table.h"
 #include "live/serials.h"
+#include "support/fresh_in_child.h"
 #include "support/page_array.h"
 #include "support/state.h"
 #include "watch/at_thread_end.h"
@@ -30,6 +31,11 @@ struct SavesOfThread {
   size_t calls = 0;  // that are running
 };
 thread_local SavesOfThread* t_saves = nullptr;
+FreshInChild g_fresh_saves{[] {
+  if (!t_saves) return;
+  t_saves->storages.resize(0);
+  t_saves->calls = 0;
+}};
 
 }  // namespace
 
@@ -77,12 +83,6 @@ uint64_t saves_end(const SavesBegin& begin) {
   }
   all.resize(--t_saves->calls == 0 ? 0 : size_t(end - all.begin()));
   return bytes;
-}
-
-void reset_saved_tensors_after_fork() {
-  if (!t_saves) return;
-  t_saves->storages.resize(0);
-  t_saves->calls = 0;
 }
 
 }  // namespace tensorscope::watch

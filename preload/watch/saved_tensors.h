@@ -28,7 +28,4 @@ struct SavesBegin {
 SavesBegin saves_begin();
 uint64_t saves_end(const SavesBegin& begin);
 
-// Context: fork child.
-void reset_saved_tensors_after_fork();
-
 }  // namespace tensorscope::watch

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "dump/places.h"
+#include "support/fresh_in_child.h"
 #include "support/process_info.h"
 #include "watch/value_store.h"
 
@@ -10,16 +11,20 @@ namespace tensorscope::watch {
 
 namespace {
 
-// Stack to text, each a half of a word.
+// Stack to text, each a half of a word. Texts have other numbers in a child's file.
 constexpr size_t kPlaces = 4096;
-constinit std::atomic<uint64_t> g_places[kPlaces];
+struct Places {
+  std::atomic<uint64_t> known[kPlaces];
+};
+constinit Places g_places;
+FreshInChild g_fresh_places{g_places};
 
 }  // namespace
 
 uint32_t source_place_of(StackId stack) {
   static_assert(sizeof stack == sizeof(uint32_t));
   if (stack == 0) return 0;
-  std::atomic<uint64_t>& known = g_places[stack % kPlaces];
+  std::atomic<uint64_t>& known = g_places.known[stack % kPlaces];
   const uint64_t seen = known.load(std::memory_order_relaxed);
   if (seen >> 32 == stack) return uint32_t(seen);
   char text[dump::kPlaceBytes] = "";
@@ -29,10 +34,6 @@ uint32_t source_place_of(StackId stack) {
   const uint32_t id = text_id(text);
   known.store(uint64_t{stack} << 32 | id, std::memory_order_relaxed);
   return id;
-}
-
-void reset_places_after_fork() {
-  for (std::atomic<uint64_t>& place : g_places) place.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace tensorscope::watch

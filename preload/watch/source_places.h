@@ -12,7 +12,4 @@ namespace tensorscope::watch {
 // The text's number; 0: no Python stack.
 uint32_t source_place_of(StackId stack);
 
-// Texts have other numbers in the child's file.
-void reset_places_after_fork();
-
 }  // namespace tensorscope::watch

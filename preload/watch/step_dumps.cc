@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "support/fresh_in_child.h"
 #include "support/message.h"
 #include "support/options.h"
 #include "support/own_descriptors.h"
@@ -21,13 +22,16 @@ namespace tensorscope::watch {
 namespace {
 
 constexpr size_t kMostSteps = 64;
-std::atomic<uint32_t> g_due[kMostSteps];  // 0: none; a step's number is one more than that of the step before its end
+struct DueSteps {
+  std::atomic<uint32_t> steps[kMostSteps];  // 0: none; a step's number is one more than that of the step before its end
+  struct stat file_seen = {};               // activation and collector: of the file when it was read last
+};
+constinit DueSteps g_due;
 void (*g_write)(const char* detail) = nullptr;
 const char* g_file = nullptr;
-struct stat g_step_file_seen = {};  // activation and collector: of the file when it was read last
 
 void add(uint32_t step) {
-  for (std::atomic<uint32_t>& due : g_due) {
+  for (std::atomic<uint32_t>& due : g_due.steps) {
     uint32_t none = 0;
     if (due.load(std::memory_order_relaxed) == step || due.compare_exchange_strong(none, step)) return;
   }
@@ -50,6 +54,12 @@ bool add_all(const char* text) {
   return any;
 }
 
+// A forked child counts its own steps, and what was asked for holds for these. It reads a file anew by itself.
+FreshInChild g_fresh_due{[] {
+  make_anew(g_due);
+  if (g_write && !g_file) add_all(options().dump_at_step);
+}};
+
 }  // namespace
 
 void start_step_dumps(void (*write)(const char* detail)) {
@@ -69,15 +79,15 @@ namespace {
 bool read_step_file(char* text, size_t size) {
   const int file = open(g_file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (file < 0) return false;
+  const struct stat& seen = g_due.file_seen;
   struct stat facts = {};
   const bool changed = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) &&
-                       (facts.st_ino != g_step_file_seen.st_ino || facts.st_size != g_step_file_seen.st_size ||
-                        facts.st_mtim.tv_sec != g_step_file_seen.st_mtim.tv_sec ||
-                        facts.st_mtim.tv_nsec != g_step_file_seen.st_mtim.tv_nsec);
+                       (facts.st_ino != seen.st_ino || facts.st_size != seen.st_size ||
+                        facts.st_mtim.tv_sec != seen.st_mtim.tv_sec || facts.st_mtim.tv_nsec != seen.st_mtim.tv_nsec);
   const ssize_t length = changed ? read(file, text, size - 1) : 0;
   close(file);
   if (length <= 0) return false;
-  g_step_file_seen = facts;
+  g_due.file_seen = facts;
   text[length] = 0;
   return true;
 }
@@ -96,7 +106,7 @@ void dump_at_step() {
   if (!g_write) return;
   const uint32_t step = current_step().number;
   bool due = false;
-  for (std::atomic<uint32_t>& each : g_due) {
+  for (std::atomic<uint32_t>& each : g_due.steps) {
     uint32_t wanted = each.load(std::memory_order_relaxed);
     if (wanted != 0 && wanted <= step && each.compare_exchange_strong(wanted, 0)) due = true;
   }
@@ -104,10 +114,6 @@ void dump_at_step() {
   char detail[32];
   snprintf(detail, sizeof detail, "step %u", step);
   g_write(detail);
-}
-
-void reset_step_dumps_after_fork() {
-  for (std::atomic<uint32_t>& each : g_due) each.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace tensorscope::watch

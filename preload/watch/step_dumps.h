@@ -15,6 +15,4 @@ void look_at_step_file();
 // After a step has ended. Context: the thread that ended it, with the GIL where there is one, under no scope.
 void dump_at_step();
 
-void reset_step_dumps_after_fork();
-
 }  // namespace tensorscope::watch

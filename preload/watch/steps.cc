@@ -4,7 +4,7 @@
 
 #include "live/recorder.h"
 #include "live/step_marks.h"
-#include "support/make_anew.h"
+#include "support/fresh_in_child.h"
 
 namespace tensorscope::watch {
 
@@ -15,6 +15,7 @@ struct StepCounts {
   std::atomic<Mode> mode{Mode::unknown};
 };
 constinit StepCounts g_step_counts;
+FreshInChild g_fresh_step_counts{g_step_counts};
 
 // Who says where a step ends: the program's code, which a forked child keeps.
 std::atomic<bool> g_marked{false}, g_counted{false};
@@ -57,10 +58,6 @@ void mark_step() {
   g_step_counts.steps.fetch_add(1, std::memory_order_relaxed);
   live::step_ended(live::StepSource::mark);
   tell_step();
-}
-
-void reset_steps_after_fork() {
-  make_anew(g_step_counts);
 }
 
 }  // namespace tensorscope::watch

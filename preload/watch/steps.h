@@ -30,6 +30,4 @@ void begin_pass(Mode mode);
 void end_step();
 void mark_step();
 
-void reset_steps_after_fork();
-
 }  // namespace tensorscope::watch

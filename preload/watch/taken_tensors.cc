@@ -7,6 +7,7 @@
 #include "live/tensor_table.h"
 #include "python/bridge.h"
 #include "support/clock.h"
+#include "support/fresh_in_child.h"
 #include "support/mutex.h"
 #include "support/page_array.h"
 #include "tensorscope/rules/dtypes.h"
@@ -74,6 +75,10 @@ struct Known {
   PageArray<LastKept> kept;
 };
 Known* g_known = nullptr;
+// The old one may have been left in the middle of a change: it is given up, not freed.
+FreshInChild g_fresh_known{[] {
+  if (g_known) start_taken_tensors();
+}};
 
 OfName* of_name(uint32_t name) {
   PageArray<OfName>& names = g_known->names;
@@ -358,7 +363,6 @@ uint32_t next_index(uint32_t name) {
   return own->values++;
 }
 
-// The old one may have been left in the middle of a change: it is given up, not freed.
-void reset_taken_tensors() { g_known = new (std::nothrow) Known; }
+void start_taken_tensors() { g_known = new (std::nothrow) Known; }
 
 }  // namespace tensorscope::watch

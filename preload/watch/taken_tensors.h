@@ -42,7 +42,7 @@ void take_elements(uint32_t name, const TensorView& view, const Origin& origin);
 // How manieth value of this name in this pass, from 0.
 uint32_t next_index(uint32_t name);
 
-// Before the first value, and in a fork child.
-void reset_taken_tensors();
+// Before the first value.
+void start_taken_tensors();
 
 }  // namespace tensorscope::watch

@@ -13,6 +13,7 @@
 #include "python/text_pool.h"
 #include "support/clock.h"
 #include "support/enough_memory.h"
+#include "support/fresh_in_child.h"
 #include "support/futex.h"
 #include "support/log.h"
 #include "support/mutex.h"
@@ -149,6 +150,12 @@ Store* make_store(StoreSettings settings) {
   if (store) store->settings = std::move(settings);
   return store;
 }
+
+// A child has a file of its own, and what the parent has not written is the parent's. The old store may have been left
+// in the middle of a change: it is given up, not freed.
+FreshInChild g_fresh_store{[] {
+  if (Store* const parents = g_store) g_store = make_store(parents->settings);
+}};
 
 }  // namespace
 
@@ -304,12 +311,6 @@ StoreTotals store_totals() {
   if (!store) return {};
   const MutexGuard guard(store->writing);
   return store->writer.totals();
-}
-
-// The old one may have been left in the middle of a change: it is given up, not freed.
-void reset_store_after_fork() {
-  Store* const old = g_store;
-  if (old) g_store = make_store(old->settings);
 }
 
 }  // namespace tensorscope::watch

@@ -85,7 +85,4 @@ struct StoreTotals {
 };
 StoreTotals store_totals();
 
-// Context: fork child. What the parent has not written is the parent's; the child gets a file of its own.
-void reset_store_after_fork();
-
 }  // namespace tensorscope::watch

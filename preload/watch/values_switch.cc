@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "support/fresh_in_child.h"
 #include "watch/value_store.h"
 
 namespace tensorscope::watch {
@@ -10,6 +11,8 @@ namespace {
 
 constinit std::atomic<bool> g_values_are_off{false};
 constinit std::atomic<unsigned> g_stops{0};
+// A forked child goes on as its parent, from its first moment on.
+FreshInChild g_fresh_stops{[] { g_stops.store(values_are_on() ? 0 : 1, std::memory_order_relaxed); }};
 
 }  // namespace
 
@@ -26,7 +29,5 @@ void finish_values_switch() {
     count_loss("values and calls while stopped", "stop_values(), or tensorscope stop --values");
   }
 }
-
-void reset_values_switch_after_fork() { g_stops.store(values_are_on() ? 0 : 1, std::memory_order_relaxed); }
 
 }  // namespace tensorscope::watch

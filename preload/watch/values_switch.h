@@ -13,7 +13,4 @@ void start_values();
 // Counts the stops as what was not recorded. Context: the thread that ends the program.
 void finish_values_switch();
 
-// Context: fork child: it goes on as its parent.
-void reset_values_switch_after_fork();
-
 }  // namespace tensorscope::watch

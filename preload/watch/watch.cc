@@ -14,6 +14,7 @@
 #include "python/gil_thread.h"
 #include "python/interpreter.h"
 #include "support/enough_memory.h"
+#include "support/fresh_in_child.h"
 #include "support/message.h"
 #include "support/options.h"
 #include "support/pages.h"
@@ -42,11 +43,17 @@ constinit std::atomic<bool> g_waits_for_torch{false};
 namespace {
 
 std::atomic<bool> g_wanted{false};
-std::atomic<bool> g_starting{false}, g_start_failed{false}, g_said_in_python{false};
-std::atomic<bool> g_registering{false};
 void (*g_wake_writer)() = nullptr;
-std::atomic<bool> g_pending{false};  // the main thread has been asked
-std::atomic<bool> g_posted{false};   // the thread that waits for the GIL has been asked
+
+// What threads are at. In a forked child they are not.
+struct Starting {
+  std::atomic<bool> starting{false}, failed{false}, said_in_python{false};
+  std::atomic<bool> registering{false};
+  std::atomic<bool> pending{false};  // the main thread has been asked
+  std::atomic<bool> posted{false};   // the thread that waits for the GIL has been asked
+};
+constinit Starting g_starting;
+FreshInChild g_fresh_starting{g_starting};
 
 constexpr timespec kMillisecond = {0, 1'000'000};
 constexpr int kMostMilliseconds = 2000;  // for Python text of a page
@@ -98,22 +105,22 @@ std::string folder_of(std::string_view file) {
 
 void try_to_register(const python::Gil& gil) {
   // The source of the hooks may give the GIL up, and there are two who ask.
-  if (!waits_for_torch() || g_registering.exchange(true, std::memory_order_acq_rel)) return;
+  if (!waits_for_torch() || g_starting.registering.exchange(true, std::memory_order_acq_rel)) return;
   if (register_hooks(gil) && register_step_hook(gil)) {
     register_code_points(gil);
     g_waits_for_torch.store(false, std::memory_order_release);
   }
-  g_registering.store(false, std::memory_order_release);
+  g_starting.registering.store(false, std::memory_order_release);
 }
 
 // On the main thread, between two of its instructions.
 int at_next_chance(void*) {
   const python::Api& api = *python::known_interpreter();
   const InsideScope inside;
-  g_pending.store(false, std::memory_order_release);
+  g_starting.pending.store(false, std::memory_order_release);
   try_to_register(python::Gil::held(api));
   // The other thread is in the middle of it: a module that is called now would not be seen.
-  for (int i = 0; i < kMostMilliseconds && g_registering.load(std::memory_order_acquire); ++i) {
+  for (int i = 0; i < kMostMilliseconds && g_starting.registering.load(std::memory_order_acquire); ++i) {
     const python::ReleasedGil released;
     nanosleep(&kMillisecond, nullptr);
   }
@@ -123,8 +130,8 @@ int at_next_chance(void*) {
 // Another thread is at it.
 void wait_for_start() {
   for (int i = 0; !g_wanted.load(std::memory_order_acquire); ++i) {
-    if (g_start_failed.load(std::memory_order_relaxed)) return;
-    if (i == kMostMilliseconds) return g_start_failed.store(true, std::memory_order_relaxed);
+    if (g_starting.failed.load(std::memory_order_relaxed)) return;
+    if (i == kMostMilliseconds) return g_starting.failed.store(true, std::memory_order_relaxed);
     nanosleep(&kMillisecond, nullptr);
   }
 }
@@ -133,7 +140,7 @@ class RegisterJob : public python::GilJob {
  public:
   void run(const python::Gil& gil) override {
     try_to_register(gil);
-    g_posted.store(false, std::memory_order_release);
+    g_starting.posted.store(false, std::memory_order_release);
   }
 };
 
@@ -167,14 +174,14 @@ void start(void (*wake_writer)()) {
     store.most_bytes = settings.most_bytes;
     store.wake_writer = wake_writer;
     start_store(std::move(store));
-    reset_taken_tensors();
+    start_taken_tensors();
     const bool operations =
         std::any_of(settings.watches.begin(), settings.watches.end(),
                     [](const rules::WatchSpec& watch) { return watch.of == rules::WatchOf::operations; });
     start_callbacks(settings.watches, folder_of(text ? text : ""));
     if (hooks) start_module_calls({std::move(settings.watches), calls});
     if (operations) start_operation_values();
-    g_starting.store(true, std::memory_order_release);
+    g_starting.starting.store(true, std::memory_order_release);
     g_wanted.store(true, std::memory_order_release);
     g_waits_for_torch.store(hooks, std::memory_order_release);
   });
@@ -182,15 +189,15 @@ void start(void (*wake_writer)()) {
 
 void start_for_said_values(const python::Gil* gil) {
   if (!g_wanted.load(std::memory_order_acquire)) {
-    if (g_starting.exchange(true, std::memory_order_acq_rel)) return wait_for_start();
+    if (g_starting.starting.exchange(true, std::memory_order_acq_rel)) return wait_for_start();
     StoreSettings store;
     store.wake_writer = g_wake_writer;
     start_store(std::move(store));
-    reset_taken_tensors();
+    start_taken_tensors();
     g_wanted.store(true, std::memory_order_release);
   }
   // Optimizers' steps and the module that is running are known from now on.
-  if (!gil || g_said_in_python.exchange(true, std::memory_order_acq_rel) || has_module_calls()) return;
+  if (!gil || g_starting.said_in_python.exchange(true, std::memory_order_acq_rel) || has_module_calls()) return;
   start_module_calls({});
   g_waits_for_torch.store(true, std::memory_order_release);
   try_to_register(*gil);
@@ -198,13 +205,13 @@ void start_for_said_values(const python::Gil* gil) {
 
 void ask_main_thread() {
   const python::Api* api = python::find_interpreter();
-  if (!api || !api->Py_AddPendingCall || g_pending.exchange(true, std::memory_order_acq_rel)) return;
-  if (api->Py_AddPendingCall(at_next_chance, nullptr) != 0) g_pending.store(false, std::memory_order_release);
+  if (!api || !api->Py_AddPendingCall || g_starting.pending.exchange(true, std::memory_order_acq_rel)) return;
+  if (api->Py_AddPendingCall(at_next_chance, nullptr) != 0) g_starting.pending.store(false, std::memory_order_release);
 }
 
 void ask_by_gil_thread() {
-  if (!python::find_interpreter() || g_posted.exchange(true, std::memory_order_acq_rel)) return;
-  if (!python::post_with_gil(new RegisterJob)) g_posted.store(false, std::memory_order_release);
+  if (!python::find_interpreter() || g_starting.posted.exchange(true, std::memory_order_acq_rel)) return;
+  if (!python::post_with_gil(new RegisterJob)) g_starting.posted.store(false, std::memory_order_release);
 }
 
 bool values_are_taken() { return g_wanted.load(std::memory_order_acquire); }
@@ -225,23 +232,6 @@ void finish() {
     say("wrote %s (%llu values, %llu calls%s)", totals.path.c_str(), static_cast<unsigned long long>(totals.values),
         static_cast<unsigned long long>(totals.calls), totals.findings == 0 ? "" : ", 1 finding");
   }
-}
-
-void after_fork_in_child() {
-  reset_steps_after_fork();
-  reset_step_dumps_after_fork();
-  if (!g_wanted.load(std::memory_order_acquire)) return;
-  g_pending.store(false, std::memory_order_release);
-  g_posted.store(false, std::memory_order_release);
-  reset_store_after_fork();
-  reset_taken_tensors();
-  reset_device_values_after_fork();
-  reset_callbacks_after_fork();
-  reset_values_switch_after_fork();
-  reset_backward_calls_after_fork();
-  reset_module_calls_after_fork();
-  reset_places_after_fork();
-  reset_code_points_after_fork();
 }
 
 }  // namespace tensorscope::watch

@@ -35,6 +35,4 @@ bool values_are_taken();
 // Writes the end of the file. Context: collector, after end_values().
 void finish();
 
-void after_fork_in_child();
-
 }  // namespace tensorscope::watch

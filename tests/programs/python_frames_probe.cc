@@ -12,6 +12,7 @@
 #include "stacks/python/python_walk.h"
 #include "stacks/thread_stack.h"
 #include "support/coverage.h"
+#include "support/fresh_in_child.h"
 #include "support/options.h"
 
 #define PROBE extern "C" __attribute__((visibility("default")))
@@ -33,7 +34,7 @@ PROBE int probe_start() {
   tensorscope::parse_options();
   return stacks::start_python();
 }
-PROBE void probe_after_fork() { stacks::python_after_fork_in_child(); }
+PROBE void probe_after_fork() { tensorscope::FreshInChild::make_all_anew(); }
 PROBE int probe_check() { return stacks::check_python_with_gil(); }
 PROBE uint32_t probe_capture() { return stacks::capture_python(); }
 

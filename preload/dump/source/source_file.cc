@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "support/fresh_in_child.h"
 #include "support/own_descriptors.h"
 #include "tensorscope/dump_format.h"
 #include "tensorscope/rules/source_text.h"
@@ -139,6 +140,13 @@ void close_ours() {
   if (opened >= 0 && fstat(opened, &status) == 0 && same_file(status, g_open_source.status)) close(opened);
 }
 
+// Whoever was reading is a thread of the parent. A descriptor of that thread's own table is not the child's: there the
+// number is another file.
+FreshInChild g_fresh_source{[] {
+  if (g_open_source.programs) close_ours();
+  g_open_source.number.store(-1, std::memory_order_relaxed);
+}};
+
 }  // namespace
 
 void read_source_file(SourceFile& file, SourceLimits& limits) {
@@ -158,10 +166,5 @@ void read_source_file(SourceFile& file, SourceLimits& limits) {
   if (file.state != SourceState::read) forget_lines(file);
 }
 
-// A descriptor of the reader's own table is not the child's: there the number is another file.
-void source_file_after_fork_in_child() {
-  if (g_open_source.programs) close_ours();
-  g_open_source.number.store(-1, std::memory_order_relaxed);
-}
 
 }  // namespace tensorscope::dump

@@ -40,7 +40,4 @@ constexpr uint64_t kMostSourceBytes = uint64_t{4} << 20;  // of one file
 // Fills in state, size, hash and the lines' texts.
 void read_source_file(SourceFile& file, SourceLimits& limits);
 
-// Context: fork child. Closes what the reading thread of the parent had open at that moment.
-void source_file_after_fork_in_child();
-
 }  // namespace tensorscope::dump

@@ -103,6 +103,4 @@ std::span<const SourceFile> SourceReader::files() const {
   return files != nullptr ? std::span<const SourceFile>(files->files, done_) : std::span<const SourceFile>();
 }
 
-void source_after_fork_in_child() { source_file_after_fork_in_child(); }
-
 }  // namespace tensorscope::dump

@@ -38,7 +38,4 @@ class SourceReader {
   const char* why_ = "";
 };
 
-// Context: fork child. Whoever was reading was a thread of the parent.
-void source_after_fork_in_child();
-
 }  // namespace tensorscope::dump

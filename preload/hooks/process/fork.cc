@@ -7,17 +7,15 @@
 #include "hooks/process/program_signal.h"
 #include "live/recorder.h"
 #include "oom/failing_thread.h"
-#include "python/bridge.h"
 #include "recording/recording.h"
 #include "stacks/capture.h"
 #include "support/coverage.h"
+#include "support/fresh_in_child.h"
 #include "support/loader_walk.h"
 #include "support/lock_word.h"
 #include "support/log.h"
 #include "support/process_info.h"
 #include "support/state.h"
-#include "watch/find_nan.h"
-#include "watch/watch.h"
 
 namespace tensorscope::hooks {
 
@@ -41,18 +39,16 @@ void after_fork_in_parent() {
   --t_inside;
 }
 
+// The states of all rooms first; then what a room does with what another one has, in the order of the rooms.
 void after_fork_in_child() {
   forget_locks_in_child();
-  reset_log_after_fork();
-  loader_walks_after_fork_in_child();
+  process_info_after_fork_in_child();
+  FreshInChild::make_all_anew();
   live::after_fork_in_child();
   stacks::after_fork_in_child();
-  python::after_fork_in_child();
   oom::after_fork_in_child();
   cupti::after_fork_in_child();
   recording::after_fork_in_child();
-  watch::after_fork_in_child();
-  watch::reset_find_nan_after_fork();
   collector::after_fork_in_child();
   log(LogLevel::info, "forked from process {}", process_info().forked_from);
   release_signals_in_child();  // last: a signal that is already waiting asks this process, not the parent, for a dump

@@ -12,6 +12,7 @@
 #include "stacks/own_frames.h"
 #include "stacks/thread_stack.h"
 #include "support/coverage.h"
+#include "support/fresh_in_child.h"
 #include "support/option_values.h"
 #include "support/options.h"
 #include "support/until_unload.h"
@@ -33,7 +34,11 @@ constinit std::atomic<bool> g_walks{false};       // by our own rules; false: by
 constinit std::atomic<uint32_t> g_generation{0};  // a thread's cache that is of another one is void
 constinit std::atomic<uint64_t> g_unloads{0};     // unload_generation() that the rules are of
 constinit std::atomic<bool> g_cut_reported{false};
-constinit std::atomic<uint64_t> g_by_libunwind{0}, g_compared{0}, g_disagreed{0}, g_outer_differed{0};
+struct UnwindCounts {
+  std::atomic<uint64_t> by_libunwind{0}, compared{0}, disagreed{0}, outer_differed{0};
+};
+constinit UnwindCounts g_unwound;
+FreshInChild g_fresh_unwound{g_unwound};
 constinit InterpreterCode g_interpreter_code;
 constinit std::atomic<const InterpreterCode*> g_trusted_code{nullptr};  // null: every frame is compared
 
@@ -93,7 +98,7 @@ uint64_t end_of_present_stack(const ThreadStack& stack) {
 // Whether libunwind sees the frames of the path.
 bool libunwind_agrees(ThreadStack& stack, const Walk& walk) {
   const int size = int(sizeof stack.addresses / sizeof stack.addresses[0]);
-  g_compared.fetch_add(1, std::memory_order_relaxed);
+  g_unwound.compared.fetch_add(1, std::memory_order_relaxed);
   const int count = g_libunwind.backtrace(stack.addresses, size, end_of_present_stack(stack));
   const auto address = [&](int i) { return reinterpret_cast<uint64_t>(stack.addresses[i]); };
   int first = 0;
@@ -140,7 +145,7 @@ bool forget_unloaded(ThreadStack* stack) {
 // guess is not compared. False: the walk is not good.
 bool check(ThreadStack& stack, const FrameState& innermost, Walk& walk) {
   if (!g_libunwind.usable() || is_guessed(stack, walk) || libunwind_agrees(stack, walk)) return true;
-  g_disagreed.fetch_add(1, std::memory_order_relaxed);
+  g_unwound.disagreed.fetch_add(1, std::memory_order_relaxed);
   forget_rules(&stack);
   walk = walk_and_remember(stack, innermost);
   if (walk.end == Walk::gave_up) return false;
@@ -166,7 +171,7 @@ StackId intern_cut(ThreadStack& stack, const Walk& walk, int leaf) {
 void remember_outer(ThreadStack& stack, const Walk& walk, const Activation& activation, ThreadStack::Outer& outer,
                     bool expected) {
   if (expected && stack.cache[outer.record].tag != outer.tag) {
-    g_outer_differed.fetch_add(1, std::memory_order_relaxed);
+    g_unwound.outer_differed.fetch_add(1, std::memory_order_relaxed);
     g_trusted_code.store(nullptr, std::memory_order_release);
     g_generation.fetch_add(1, std::memory_order_acq_rel);  // what ends with a trusted record is void
     return say_how("cached unwind rules, checked against libunwind; the interpreter's own frames differed once");
@@ -273,7 +278,7 @@ int first_kept_frame(void* const* addresses, int count, const void* caller, cons
 }
 
 __attribute__((noinline)) StackId capture_by_libunwind(ThreadStack& stack, const void* caller, const void* until) {
-  g_by_libunwind.fetch_add(1, std::memory_order_relaxed);
+  g_unwound.by_libunwind.fetch_add(1, std::memory_order_relaxed);
   const int size = int(sizeof stack.addresses / sizeof stack.addresses[0]);
   const int count = g_libunwind.backtrace(stack.addresses, size, end_of_present_stack(stack));
   const int first = first_kept_frame(stack.addresses, count, caller, until);
@@ -351,8 +356,8 @@ size_t native_frame_count() { return g_native_trie.count(); }
 NativeFrame native_frame(StackId id) { return g_native_trie.frame(id); }
 
 NativeCounts native_counts() {
-  return {g_by_libunwind.load(std::memory_order_relaxed), g_compared.load(std::memory_order_relaxed),
-          g_disagreed.load(std::memory_order_relaxed), g_outer_differed.load(std::memory_order_relaxed),
+  return {g_unwound.by_libunwind.load(std::memory_order_relaxed), g_unwound.compared.load(std::memory_order_relaxed),
+          g_unwound.disagreed.load(std::memory_order_relaxed), g_unwound.outer_differed.load(std::memory_order_relaxed),
           g_walks.load(std::memory_order_relaxed)};
 }
 

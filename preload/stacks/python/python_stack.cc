@@ -12,6 +12,7 @@
 #include "stacks/python/python_line_table.h"
 #include "stacks/python/python_trie.h"
 #include "support/coverage.h"
+#include "support/fresh_in_child.h"
 #include "support/options.h"
 
 namespace tensorscope::stacks {
@@ -32,6 +33,7 @@ constinit PythonCodeTable g_codes(g_arena);
 constinit PythonTrie g_trie(g_arena);
 constinit PythonInterpreter g_interpreter;
 constinit PythonCapture g_capture(g_interpreter, g_codes, g_trie);
+FreshInChild g_fresh_capture{[] { g_capture.after_fork_in_child(); }};
 constinit std::atomic<Status> g_status{Status::searching};
 constinit std::atomic<bool> g_checked{false};
 constinit SpinLock g_start_lock;
@@ -221,6 +223,5 @@ const char* python_version() { return g_interpreter.version_text; }
 
 uint64_t python_memory() { return g_arena.bytes() + g_capture.thread_memory(); }
 
-void python_after_fork_in_child() { g_capture.after_fork_in_child(); }
 
 }  // namespace tensorscope::stacks

@@ -69,6 +69,4 @@ const char* python_version();       // "3.11.7", "" while no interpreter is know
 bool python_names_are_qualified();  // from 3.11 on
 uint64_t python_memory();
 
-void python_after_fork_in_child();
-
 }  // namespace tensorscope::stacks

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "collector/write_dump.h"
+#include "support/fresh_in_child.h"
 #include "tensorscope/tensorscope.h"
 
 namespace tensorscope::collector {
@@ -60,7 +61,10 @@ class CollectorTest : public testing::Test {
   static void SetUpTestSuite() {
     sem_init(&g_fake.go, 0, 0);
     set_dump_function_for_test(fake_dump);
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    pthread_atfork(before_fork, after_fork_in_parent, [] {
+      FreshInChild::make_all_anew();
+      after_fork_in_child();
+    });
     ASSERT_TRUE(start_collector());
   }
   void SetUp() override {

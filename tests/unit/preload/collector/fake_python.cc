@@ -6,5 +6,4 @@ bool attach() { return false; }
 bool waits_for_torch_nn() { return false; }
 LookCosts LookCosts::allowed() { return {}; }
 ProgramFacts look_at_program(const LookCosts&, const SnapshotFacts&) { return {}; }
-void after_fork_in_child() {}
 }  // namespace tensorscope::python

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <string>
 
+#include "support/fresh_in_child.h"
+
 namespace tensorscope::collector {
 namespace {
 
@@ -33,6 +35,13 @@ TEST(GrowthWatch, ASizeIsBeyondTheLastDump) {
   EXPECT_TRUE(watch.look(130 * kMiB, kHundredMiB));
   EXPECT_FALSE(watch.look(229 * kMiB, kHundredMiB));
   EXPECT_TRUE(watch.look(230 * kMiB, kHundredMiB));
+}
+
+TEST(GrowthWatch, WhatAForkedChildHasFromItsParentIsNoGrowth) {
+  GrowthWatch watch;
+  watch.begin_in_child(1000 * kMiB);
+  EXPECT_FALSE(watch.look(1099 * kMiB, kTenPercent));
+  EXPECT_TRUE(watch.look(1100 * kMiB, kTenPercent));
 }
 
 TEST(GrowthWatch, OnlyPeaksCount) {
@@ -150,7 +159,7 @@ TEST_F(KeptFilesTest, AForkedChildDeletesNothingOfItsParent) {
   add(kept, 0, 1);
   static KeptFiles parents;
   parents = kept;
-  kept.forget_all();
+  make_anew(kept);
   add(kept, 1, 1);
   add(kept, 2, 1);
   EXPECT_EQ(there(), "02");

@@ -86,6 +86,19 @@ TEST(MemoryWatch, AProcessThatHasLittleOfAFullGroupIsNotTold) {
   EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 10 * kMiB, 50 * kMiB), 0, 0, kShare).low, SystemLimit::cgroup);
 }
 
+// The parent was told of what both have. What the child takes itself is told.
+TEST(MemoryWatch, WhatAForkedChildHasFromItsParentIsNotTold) {
+  MemoryWatch watch;
+  watch.begin_in_child();
+  EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 40 * kMiB, 600 * kMiB), 0, 0, kShare).low, SystemLimit::none);
+  EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 20 * kMiB, 649 * kMiB), 0, 0, kShare).low, SystemLimit::none);
+  EXPECT_EQ(watch.look(of_cgroup(1000 * kMiB, 10 * kMiB, 650 * kMiB), 0, 0, kShare).low, SystemLimit::cgroup);
+  MemoryWatch asks;
+  asks.begin_in_child();
+  EXPECT_EQ(asks.look(of_cgroup(1000 * kMiB, 40 * kMiB, 600 * kMiB), 600 * kMiB, 50 * kMiB, kShare).low,
+            SystemLimit::cgroup);
+}
+
 TEST(MemoryWatch, LimitsAreToldApart) {
   MemoryWatch watch;
   SystemMemory memory = of_cgroup(1000 * kMiB, 20 * kMiB, 500 * kMiB);

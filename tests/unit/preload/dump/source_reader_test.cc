@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "support/fresh_in_child.h"
 #include "support/lock_word.h"
 
 // A file system of the test's own stands before the library's: "/hangs" is not read until it is released.
@@ -33,7 +34,6 @@ void read_source_file(SourceFile& file, SourceLimits& limits) {
   }
   ++g_read;
 }
-void source_file_after_fork_in_child() {}
 
 namespace {
 
@@ -126,7 +126,7 @@ TEST_F(SourceReaderTest, AForkedChildMayReadWhatItsParentHangsOn) {
   reader.start(wanted({"/hangs"}), "", 0, 1);
   while (!g_hanging) sched_yield();
   forget_locks_in_child();  // as the child does, which has no such thread
-  source_after_fork_in_child();
+  FreshInChild::make_all_anew();
   EXPECT_TRUE(reader_is_free());
 }
 

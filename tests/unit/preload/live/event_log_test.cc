@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "live/thread_table.h"
+#include "support/fresh_in_child.h"
 
 namespace tensorscope::live {
 namespace {
@@ -54,7 +55,7 @@ class Reading {
 class EventLogTest : public testing::Test {
  protected:
   void SetUp() override {
-    events_after_fork_in_child();
+    FreshInChild::make_all_anew();
     want_events(kPlenty, nullptr);
   }
   void TearDown() override { want_no_events(); }

@@ -203,6 +203,34 @@ TEST_F(RecorderTest, DeviceTotalsAreExact) {
   cpu_freed(fresh(1));
 }
 
+// Of what its parent did, a forked child counts what is alive.
+TEST_F(RecorderTest, AChildsTotalsAndPeaksBeginWithWhatLives) {
+  t_fake_stack = {33, 34};
+  cpu_allocated(fresh(0), uint64_t{1} << 40);
+  cpu_freed(fresh(0));
+  cpu_allocated(fresh(1), 64);
+  tensor_constructed(fresh(2));
+  tensor_destroyed(fresh(2));
+  after_fork_in_child();
+  SnapshotView view;
+  ASSERT_TRUE(view.take());
+  const DeviceTotals& cpu = view.devices[0];
+  EXPECT_EQ(cpu.total_count, cpu.live_count);
+  EXPECT_EQ(cpu.total_bytes, cpu.live_bytes);
+  EXPECT_EQ(cpu.peak_bytes, cpu.live_bytes);
+  const SiteCounters& row = site(view, {33, 34});
+  EXPECT_EQ(row.allocations_live, 1u);
+  EXPECT_EQ(row.allocations_total, 1u);
+  EXPECT_EQ(row.tensors_total, 0u);
+  EXPECT_EQ(row.bytes_total, 64u);
+  EXPECT_EQ(row.bytes_peak, 64u);
+  cpu_freed(fresh(1));
+  SnapshotView after;
+  ASSERT_TRUE(after.take());
+  EXPECT_EQ(after.devices[0].total_count, cpu.total_count);
+  EXPECT_EQ(after.devices[0].live_count, cpu.live_count - 1);
+}
+
 TEST_F(RecorderTest, AnAllocationAtTheAddressOfALiveOneReplacesIt) {
   const uint64_t missed = coverage(Subject::cpu_memory).missed.load();
   t_fake_stack = {33, 0};

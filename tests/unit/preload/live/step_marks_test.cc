@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "live/serials.h"
+#include "support/fresh_in_child.h"
 
 namespace tensorscope::live {
 namespace {
@@ -70,6 +71,17 @@ TEST(StepMarks, OfManyStepsEverySecondOneStaysThenEveryFourth) {
     EXPECT_EQ(marks.ends.back(), newest_serial());
     for (size_t i = 2; i < marks.ends.size(); ++i) ASSERT_EQ(marks.ends[i] - marks.ends[i - 1], 10 * every) << i;
   }
+}
+
+TEST(StepMarks, AForkedChildHasNone) {
+  backward_runs();
+  FreshInChild::make_all_anew();
+  EXPECT_FALSE(backward_ran());
+  EXPECT_EQ(step_marks(newest_serial()).source, StepSource::none);
+  end_steps(StepSource::backward, 2);
+  const StepMarks marks = step_marks(newest_serial());
+  EXPECT_EQ(marks.count, 2U);
+  EXPECT_EQ(marks.ends.size(), 2U);
 }
 
 }  // namespace

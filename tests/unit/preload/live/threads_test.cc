@@ -15,6 +15,7 @@
 #include "live/recorder.h"
 #include "live/snapshot_view.h"
 #include "live/tensor_table.h"
+#include "support/fresh_in_child.h"
 #include "support/lock_word.h"
 #include "support/state.h"
 
@@ -169,6 +170,7 @@ TEST_F(ThreadsTest, AChildForkedWhileOthersRecordHasWholeTablesAndFreeLocks) {
     const pid_t child = fork();
     if (child == 0) {
       forget_locks_in_child();
+      FreshInChild::make_all_anew();
       after_fork_in_child();
       static char own;
       tensor_constructed(&own);

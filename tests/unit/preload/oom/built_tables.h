@@ -19,7 +19,6 @@ bool python_names_are_qualified() { return true; }
 bool start_python() { return false; }
 bool check_python_with_gil() { return false; }
 StackId capture_python() { return 0; }
-void python_after_fork_in_child() {}
 }  // namespace tensorscope::stacks
 
 namespace tensorscope::oom {

@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/fresh_in_child.h"
+
 namespace tensorscope::oom {
 namespace {
 
@@ -71,7 +73,7 @@ TEST_F(FailureLimitsTest, BeginAnewInAChild) {
   settings_.most_dumps = 1;
   EXPECT_TRUE(count(1, kSecond));
   EXPECT_FALSE(count(2, kSecond));
-  limits_.reset();
+  make_anew(limits_);
   EXPECT_TRUE(limits_.more(settings_));
   EXPECT_TRUE(count(1, kSecond));
   EXPECT_EQ(counts_.failures, 1u);

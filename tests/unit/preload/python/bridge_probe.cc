@@ -12,6 +12,7 @@
 #include "stacks/python/python_interpreter.h"
 #include "stacks/python/python_stack.h"
 #include "support/coverage.h"
+#include "support/fresh_in_child.h"
 #include "support/lock_word.h"
 #include "support/options.h"
 
@@ -83,7 +84,7 @@ PROBE const char* probe_heap(unsigned timeout_ms) {
 // As the handlers of the preload do (hooks/process/fork.cc): a thread that is not in the child may have held a lock.
 PROBE void probe_after_fork_in_child() {
   forget_locks_in_child();
-  python::after_fork_in_child();
+  FreshInChild::make_all_anew();
 }
 
 namespace {

@@ -11,6 +11,8 @@
 #include <string>
 #include <thread>
 
+#include "support/fresh_in_child.h"
+
 namespace tensorscope {
 namespace {
 
@@ -38,7 +40,7 @@ pid_t fork_as_the_hooks_do() {
   hold_loader_walks();
   const pid_t child = fork();
   if (child == 0) {
-    loader_walks_after_fork_in_child();
+    FreshInChild::make_all_anew();
   } else {
     release_loader_walks();
   }

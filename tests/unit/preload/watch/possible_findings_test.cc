@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "support/make_anew.h"
+#include "support/fresh_in_child.h"
 
 namespace tensorscope::watch {
 namespace {
