@@ -27,8 +27,9 @@
 #include "support/call_filter.h"
 #include "support/clock.h"
 #include "support/coverage.h"
-#include "support/enough_memory.h"
 #include "support/ended_threads.h"
+#include "support/enough_memory.h"
+#include "support/fresh_in_child.h"
 #include "support/futex.h"
 #include "support/helper_thread.h"
 #include "support/message.h"
@@ -70,24 +71,33 @@ struct Waiter {
 
 // A word that changes with every event the collector has to look at; it sleeps while the word stays the same.
 std::atomic<uint32_t> g_wake{0};
-std::atomic<uint32_t> g_signals{0};
-uint32_t g_signals_served = 0;  // collector only
-std::atomic<uint64_t> g_signal_ns{0};
-std::atomic<uint32_t> g_growths{0};
-uint32_t g_growths_served = 0;  // collector only
-std::atomic<uint64_t> g_growth_ns{0};
-dump::Failure g_near;  // collector thread only: a limit that it found to be near
-bool g_is_near = false;
-Request g_asked = Request::none;  // collector only: dump, top or top_cheap, by a request file
+// What is asked for by counting, and what the collector finds by itself.
+struct Requests {
+  std::atomic<uint32_t> signals{0};
+  uint32_t signals_served = 0;  // collector only, as all but the counts and times
+  std::atomic<uint64_t> signal_ns{0};
+  std::atomic<uint32_t> growths{0};
+  uint32_t growths_served = 0;
+  std::atomic<uint64_t> growth_ns{0};
+  dump::Failure near;  // a limit that is near
+  bool is_near = false;
+  Request asked = Request::none;  // dump, top or top_cheap, by a request file
+};
+constinit Requests g_requests;
+FreshInChild g_fresh_requests{g_requests};
 
 constinit Mutex g_control;  // guards what follows; held for moments only, never across a fork
-pthread_t g_thread;  // the program's side, which makes the collector thread and waits for its end
-bool g_started = false;  // start_collector() was called
-bool g_running = false;
-bool g_busy = false;      // writing a dump: it may wait for the GIL that the forking thread holds
-bool g_starting = false;  // not yet ready for its first job
-bool g_stop = false;
-Waiter* g_first_waiter = nullptr;
+bool g_started = false;     // start_collector() was called
+struct ThreadState {
+  pthread_t programs_side = 0;  // which makes the collector thread and waits for its end
+  bool running = false;
+  bool busy = false;      // writing a dump: it may wait for the GIL that the forking thread holds
+  bool starting = false;  // not yet ready for its first job
+  bool stop = false;
+  Waiter* first_waiter = nullptr;
+};
+constinit ThreadState g_thread;
+FreshInChild g_fresh_thread{g_thread};  // neither the collector nor those that wait for it are in the child
 
 // Of the forking thread: threads may fork at the same time.
 constinit thread_local bool t_gate_held = false;
@@ -116,12 +126,14 @@ void write_for_signal() {
   char path[PATH_MAX];
   char detail[kOptionTextBytes];
   const char* signal_name = format_option_value(options().signal, detail);
-  write_with_recording({Reason::signal, signal_name, g_signal_ns.load(std::memory_order_relaxed)}, path, sizeof(path));
+  const uint64_t asked_ns = g_requests.signal_ns.load(std::memory_order_relaxed);
+  write_with_recording({Reason::signal, signal_name, asked_ns}, path, sizeof(path));
 }
 
 void write_at_growth() {
   char path[PATH_MAX];
-  const DumpRequest request = {Reason::growth, "a new peak of live bytes", g_growth_ns.load(std::memory_order_relaxed)};
+  const uint64_t asked_ns = g_requests.growth_ns.load(std::memory_order_relaxed);
+  const DumpRequest request = {Reason::growth, "a new peak of live bytes", asked_ns};
   if (write_with_recording(request, path, sizeof(path))) growth_dump_written(path);
 }
 
@@ -137,7 +149,7 @@ void do_work(Waiter& waiter) {
 }
 
 DumpRequest asked_request() {
-  const Request asked = std::exchange(g_asked, Request::none);
+  const Request asked = std::exchange(g_requests.asked, Request::none);
   const bool top = asked == Request::top || asked == Request::top_cheap;
   DumpRequest request = {Reason::call, top ? rules::kDetailOfTop : "tensorscope snapshot --no-signal", monotonic_ns()};
   request.passing = top;
@@ -164,33 +176,33 @@ bool take_request(const std::atomic<uint32_t>& asked, uint32_t& served) {
 }
 
 Job counted_job() {
-  if (std::exchange(g_is_near, false)) return Job::near_limit;
-  if (take_request(g_signals, g_signals_served)) return Job::signal;
-  if (g_asked != Request::none) return Job::request;
-  return take_request(g_growths, g_growths_served) ? Job::growth : Job::none;
+  if (std::exchange(g_requests.is_near, false)) return Job::near_limit;
+  if (take_request(g_requests.signals, g_requests.signals_served)) return Job::signal;
+  if (g_requests.asked != Request::none) return Job::request;
+  return take_request(g_requests.growths, g_requests.growths_served) ? Job::growth : Job::none;
 }
 
 Job next_job(Waiter** waiter) {
   const MutexGuard guard(g_control);
-  g_busy = g_starting = false;
-  if (g_stop) {
-    g_running = false;
+  g_thread.busy = g_thread.starting = false;
+  if (g_thread.stop) {
+    g_thread.running = false;
     return Job::stop;
   }
-  if (g_first_waiter != nullptr) {
-    *waiter = g_first_waiter;
-    g_first_waiter = g_first_waiter->next;
-    g_busy = true;
+  if (g_thread.first_waiter != nullptr) {
+    *waiter = g_thread.first_waiter;
+    g_thread.first_waiter = g_thread.first_waiter->next;
+    g_thread.busy = true;
     return Job::waiter;
   }
   const Job job = counted_job();
-  g_busy = job != Job::none;
+  g_thread.busy = job != Job::none;
   return job;
 }
 
-// Who asks from outside sees by the thread's name whether the signal would also run a handler of the program's.
-void show_own_handler() {
-  static const char* shown = rules::kCollectorName;
+// Who asks from outside sees by the thread's name whether the signal would also run a handler of the program's. `shown`
+// is the name of this very thread, as it has been since it began.
+void show_own_handler(const char*& shown) {
   const char* detail = coverage(Subject::signal_trigger).detail.load(std::memory_order_acquire);
   const char* name = detail == rules::kOwnHandlerRuns ? rules::kCollectorNameOwnHandler : rules::kCollectorName;
   if (std::exchange(shown, name) != name) pthread_setname_np(pthread_self(), name);
@@ -199,7 +211,6 @@ void show_own_handler() {
 // Until a job comes. Where torch has been loaded and its Python part is still being imported, that is looked at from
 // time to time, since no event reports when it is done.
 void wait_for_job(uint32_t seen, unsigned& tries) {
-  show_own_handler();
   recording::flush();
   watch::flush();
   write_waiting_log();
@@ -254,7 +265,7 @@ bool look_for_request() {
     case Request::top_cheap:
       break;
   }
-  g_asked = asked;
+  g_requests.asked = asked;
   return true;
 }
 
@@ -280,7 +291,7 @@ void do_job(Job job, Waiter* waiter) {
     case Job::signal:
       return write_for_signal();
     case Job::near_limit:
-      return write_dump_for(near_limit_request(g_near));
+      return write_dump_for(near_limit_request(g_requests.near));
     case Job::request:
       return write_dump_for(asked_request());
     case Job::growth:
@@ -291,9 +302,10 @@ void do_job(Job job, Waiter* waiter) {
   }
 }
 
-void look_and_wait(uint32_t seen, unsigned& tries) {
-  g_is_near = limit_is_near(g_near);
-  if (!g_is_near && !look_for_request()) wait_for_job(seen, tries);
+void look_and_wait(uint32_t seen, unsigned& tries, const char*& shown) {
+  show_own_handler(shown);
+  g_requests.is_near = limit_is_near(g_requests.near);
+  if (!g_requests.is_near && !look_for_request()) wait_for_job(seen, tries);
 }
 
 // Under a filter that the program has put before all its threads since this one began: it may not know the calls that
@@ -308,6 +320,7 @@ void run_collector() {
   open_settings_file();
   run_if_memory_lasts([] { python::attach(); });
   unsigned tries = 0;
+  const char* shown = rules::kCollectorName;
   for (;;) {
     const uint32_t seen = g_wake.load(std::memory_order_acquire);
     Waiter* waiter = nullptr;
@@ -316,7 +329,7 @@ void run_collector() {
     if (files_are_filtered()) {
       sit_out(job, waiter, seen);
     } else if (job == Job::none) {
-      look_and_wait(seen, tries);
+      look_and_wait(seen, tries, shown);
     } else {
       do_job(job, waiter);
     }
@@ -355,18 +368,18 @@ void* run_programs_side(void*) {
 
 // g_control is held.
 bool start_thread() {
-  if (g_running) return true;
-  g_stop = false;
-  g_starting = true;
-  g_running = start_helper_thread(kProgramsSideStackBytes, run_programs_side, nullptr, &g_thread);
-  if (!g_running) g_starting = false;
-  return g_running;
+  if (g_thread.running) return true;
+  g_thread.stop = false;
+  g_thread.starting = true;
+  g_thread.running = start_helper_thread(kProgramsSideStackBytes, run_programs_side, nullptr, &g_thread.programs_side);
+  if (!g_thread.running) g_thread.starting = false;
+  return g_thread.running;
 }
 
 // A program may fork as its first act; one second is for a machine under load.
 bool is_starting() {
   const MutexGuard guard(g_control);
-  return g_starting;
+  return g_thread.starting;
 }
 void wait_until_started() {
   constexpr timespec kMillisecond = {0, 1'000'000};
@@ -378,9 +391,9 @@ bool stop_collector() {
   pthread_t thread;
   {
     const MutexGuard guard(g_control);
-    if (!g_running || g_busy || g_starting) return false;
-    thread = g_thread;
-    g_stop = true;
+    if (!g_thread.running || g_thread.busy || g_thread.starting) return false;
+    thread = g_thread.programs_side;
+    g_thread.stop = true;
   }
   futex_change_and_wake(g_wake);
   timespec until;
@@ -391,8 +404,8 @@ bool stop_collector() {
     return true;
   }
   const MutexGuard guard(g_control);
-  if (g_running) {
-    g_stop = false;
+  if (g_thread.running) {
+    g_thread.stop = false;
     return false;
   }
   pthread_detach(thread);
@@ -417,7 +430,7 @@ bool queue(Waiter& waiter) {
   {
     const MutexGuard guard(g_control);
     if (!g_started || !start_thread()) return false;
-    Waiter** last = &g_first_waiter;
+    Waiter** last = &g_thread.first_waiter;
     while (*last != nullptr) last = &(*last)->next;
     *last = &waiter;
   }
@@ -434,7 +447,7 @@ void queue_and_wait(Waiter& waiter) {
 // waited in vain is taken back.
 bool take_back(const Waiter& waiter) {
   const MutexGuard guard(g_control);
-  for (Waiter** link = &g_first_waiter; *link != nullptr; link = &(*link)->next) {
+  for (Waiter** link = &g_thread.first_waiter; *link != nullptr; link = &(*link)->next) {
     if (*link != &waiter) continue;
     *link = waiter.next;
     return true;
@@ -444,12 +457,12 @@ bool take_back(const Waiter& waiter) {
 
 bool collector_works() {
   const MutexGuard guard(g_control);
-  return g_running && g_busy;
+  return g_thread.running && g_thread.busy;
 }
 
 bool is_idle() {
   const MutexGuard guard(g_control);
-  return g_running && !g_busy && !g_starting && !g_stop && g_first_waiter == nullptr;
+  return g_thread.running && !g_thread.busy && !g_thread.starting && !g_thread.stop && g_thread.first_waiter == nullptr;
 }
 
 bool serve_descriptors(void (*function)(void*), void* argument) {
@@ -479,8 +492,8 @@ bool start_collector() {
 }
 
 void request_from_signal() {
-  g_signal_ns.store(monotonic_ns(), std::memory_order_relaxed);
-  g_signals.fetch_add(1, std::memory_order_release);
+  g_requests.signal_ns.store(monotonic_ns(), std::memory_order_relaxed);
+  g_requests.signals.fetch_add(1, std::memory_order_release);
   futex_change_and_wake(g_wake);
 }
 
@@ -523,38 +536,44 @@ bool write_failure(const dump::Failure& failure) {
   return waiter.ok;
 }
 
-// What a thread waits for whose wait may be given up: outlives that.
-namespace near_limit {
-Waiter g_waiter{};
-dump::Failure g_failure;
-constinit SpinLock g_taken;  // only ever tried
-std::atomic<bool> g_given_up{false};
+namespace {
 
-bool take() {
-  if (g_taken.try_lock()) return true;
-  bool given_up = true;
-  return g_waiter.done.load(std::memory_order_acquire) != 0 && g_given_up.compare_exchange_strong(given_up, false);
-}
-void leave() {
-  if (g_waiter.done.load(std::memory_order_acquire) != 0) {
-    g_taken.unlock();
-  } else {
-    g_given_up.store(true, std::memory_order_release);
+// What a thread waits for whose wait may be given up: outlives that.
+struct NearLimit {
+  Waiter waiter;
+  dump::Failure failure;
+  SpinLock taken;  // only ever tried
+  std::atomic<bool> given_up{false};
+
+  bool take() {
+    if (taken.try_lock()) return true;
+    bool was_given_up = true;
+    return waiter.done.load(std::memory_order_acquire) != 0 && given_up.compare_exchange_strong(was_given_up, false);
   }
-}
-}  // namespace near_limit
+  void leave() {
+    if (waiter.done.load(std::memory_order_acquire) != 0) {
+      taken.unlock();
+    } else {
+      given_up.store(true, std::memory_order_release);
+    }
+  }
+};
+constinit NearLimit g_near_limit;
+FreshInChild g_fresh_near_limit{g_near_limit};
+
+}  // namespace
 
 void write_near_limit(const dump::Failure& near, unsigned milliseconds) {
-  Waiter& waiter = near_limit::g_waiter;
-  if (!near_limit::take()) return;
+  Waiter& waiter = g_near_limit.waiter;
+  if (!g_near_limit.take()) return;
   python::LentGil gil;
-  near_limit::g_failure = near;
-  waiter.request = near_limit_request(near_limit::g_failure);
+  g_near_limit.failure = near;
+  waiter.request = near_limit_request(g_near_limit.failure);
   waiter.next = nullptr;
   waiter.done.store(0, std::memory_order_relaxed);
   if (!queue(waiter)) {
     waiter.done.store(1, std::memory_order_relaxed);  // no other thread writes here
-    return near_limit::leave();
+    return g_near_limit.leave();
   }
   const python::Deadline until = python::Deadline::in_ms(milliseconds);
   if (gil) {
@@ -563,12 +582,12 @@ void write_near_limit(const dump::Failure& near, unsigned milliseconds) {
     while (waiter.done.load(std::memory_order_acquire) == 0 && futex_wait_until(waiter.done, 0, until.ns)) {
     }
   }
-  near_limit::leave();
+  g_near_limit.leave();
 }
 
 void request_at_growth() {
-  g_growth_ns.store(monotonic_ns(), std::memory_order_relaxed);
-  g_growths.fetch_add(1, std::memory_order_release);
+  g_requests.growth_ns.store(monotonic_ns(), std::memory_order_relaxed);
+  g_requests.growths.fetch_add(1, std::memory_order_release);
   futex_change_and_wake(g_wake);
 }
 
@@ -602,15 +621,6 @@ void after_fork_in_parent() {
 }
 
 void after_fork_in_child() {
-  g_first_waiter = nullptr;
-  g_signals.store(0, std::memory_order_relaxed);
-  g_signals_served = 0;
-  g_growths.store(0, std::memory_order_relaxed);
-  g_growths_served = 0;
-  g_is_near = false;
-  g_asked = Request::none;
-  near_limit::g_given_up.store(false, std::memory_order_relaxed);
-  g_running = g_busy = g_starting = g_stop = false;
   if (g_started) start_again();
 }
 
