@@ -1,3 +1,4 @@
+// Covers: preload/collector/{collector_thread,jobs,near_limit}.cc
 #include "collector/collector.h"
 
 #include <gtest/gtest.h>

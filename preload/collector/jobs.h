@@ -1,0 +1,43 @@
+// What the collector is asked for, and doing it: dumps for signals, at growth, near a limit and for a request file; a
+// dump, or other work, for a thread that waits.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "collector/write_dump.h"
+#include "dump/failure.h"
+
+namespace tensorscope::collector {
+
+struct Waiter {
+  DumpRequest request;
+  void (*work)(void*) = nullptr;  // instead of a dump
+  void* argument = nullptr;
+  char* path = nullptr;  // where the dump's path is wanted
+  size_t path_size = 0;
+  bool ok = false;
+  std::atomic<uint32_t> done{0};
+  Waiter* next = nullptr;
+};
+
+enum class Job { none, stop, waiter, near_limit, signal, request, growth };
+
+// Context: collector, or the thread that stands in for it. Before a dump, what waits for the recording is written.
+void do_work(Waiter& waiter);
+// From here on the waiter may be gone.
+void finish_waiting(Waiter& waiter);
+DumpRequest near_limit_request(const dump::Failure& near);
+
+// Context: collector.
+Job counted_job();
+void do_job(Job job, Waiter* waiter);
+// Looks at the limits of memory and for a request file. True: there is something to do.
+bool look_for_work();
+
+// One more is asked for. Context: signal handler; hook.
+void note_signal();
+void note_growth();
+
+}  // namespace tensorscope::collector
