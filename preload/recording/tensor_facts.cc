@@ -6,6 +6,7 @@
 #include <atomic>
 #include <bit>
 
+#include "support/fresh_in_child.h"
 #include "tensorscope/rules/plain_tensor.h"
 #include "torch/metadata/safe_reads.h"
 #include "torch/metadata/tensor_layout.h"
@@ -21,11 +22,15 @@ struct Forms {
 Forms g_forms;
 std::atomic<bool> g_forms_known{false};
 constinit std::atomic<void (*)()> g_call{nullptr};
-constinit std::atomic<uint64_t> g_asked{0};
+struct Calls {
+  std::atomic<uint64_t> count{0};
+};
+constinit Calls g_calls;
+FreshInChild g_fresh_calls{g_calls};
 
 [[gnu::noinline, gnu::cold]] size_t want_facts() {
   void (*wanted)() = g_call.load(std::memory_order_relaxed);
-  if (std::has_single_bit(g_asked.fetch_add(1, std::memory_order_relaxed) + 1) && wanted != nullptr) wanted();
+  if (std::has_single_bit(g_calls.count.fetch_add(1, std::memory_order_relaxed) + 1) && wanted != nullptr) wanted();
   return 0;
 }
 

@@ -8,7 +8,7 @@
 //     FreshInChild g_fresh_step_counts{g_step_counts};
 //
 // What a child keeps stays outside of it: tables of what is alive, options, functions and layouts that were found, and
-// buffers whose contents a count in the state gives their meaning. tests/check_fork.py has the list.
+// buffers that mean nothing without a count in the state. tests/check_child_state.py has the list.
 //
 // Context: `make_all_anew()`: fork child, where no other thread is, all locks are free and no state is used yet. States
 // are made anew in no particular order, so that none may ask another room.

@@ -8,6 +8,7 @@
 #include "live/site_table.h"
 #include "live/tensor_table.h"
 #include "stacks/capture.h"
+#include "support/fresh_in_child.h"
 #include "support/message.h"
 #include "watch/module_calls.h"
 #include "watch/operation_kinds.h"
@@ -42,6 +43,7 @@ struct NodeNames {
   int count = 0;
 };
 constinit thread_local NodeNames t_nodes = {};
+FreshInChild g_fresh_nodes{[] { make_anew(t_nodes); }};  // texts have other numbers in a child's file
 
 std::string node_name() {
   const NodeNames& nodes = t_nodes;

@@ -157,12 +157,14 @@ FreshInChild g_fresh_store{[] {
   if (Store* const parents = g_store) g_store = make_store(parents->settings);
 }};
 
+thread_local uint32_t t_number = 0;
+FreshInChild g_fresh_number{[] { t_number = 0; }};
+
 }  // namespace
 
 uint32_t thread_number() {
-  static thread_local uint32_t number = 0;
-  if (number == 0) number = uint32_t(syscall(SYS_gettid));
-  return number;
+  if (t_number == 0) t_number = uint32_t(syscall(SYS_gettid));
+  return t_number;
 }
 
 bool waits_when_full() {

@@ -1,8 +1,8 @@
 """A process that is forked at its busiest moment, and one that has just begun, do the same piece of work and end. Argument: `busy` or
-`fresh`; prints the pid of the process that did the piece.
+`fresh`; prints the pid of each process that it is.
 
-Busy: tensors alive, several threads with events of their own, steps counted and marked, modules called and one that runs, values taken, a NaN
-found, memory failed, stacks stopped and started, allocations at a new peak, dumps written and one under way.
+Busy: tensors alive, threads that were counted, steps, modules called and one that runs, values taken, NaNs found, memory failed, stacks
+stopped and started, a new peak of live bytes, dumps written and one under way. A last child is forked while its parent's recording is off.
 """
 
 import os
@@ -40,7 +40,7 @@ def train(model, steps):
 
 
 def fail(times):
-    """Each at the same place: the first one has a dump, the others are counted."""
+    """At one place: the first one has a dump, the others are counted."""
     for _ in range(times):
         try:
             torch.empty(1 << 55)
@@ -65,6 +65,7 @@ def stop_and_start(times):
 
 
 def piece():
+    torch.manual_seed(1)
     model = Net()
     train(model, 2)
     make_nan(1)
@@ -72,31 +73,27 @@ def piece():
     stop_and_start(1)
     libtensorscope.save("piece", torch.arange(6.0))
     libtensorscope.dump()
-    print(os.getpid(), flush=True)
 
 
-def child():
-    piece()
-    sys.exit(0)
-
-
-def ended(pid):
+def fork(work):
+    pid = os.fork()
+    if pid == 0:
+        work()
+        sys.exit(0)
+    print(pid, flush=True)
     assert os.waitpid(pid, 0)[1] == 0
 
 
-def fork():
+def fork_in_a_dump():
     os.kill(os.getpid(), signal.SIGUSR1)
-    pid = os.fork()
-    if pid == 0:
-        child()
-    ended(pid)
+    fork(piece)
 
 
 def busy():
     go = threading.Barrier(4)
 
     def work():
-        """Thread after thread, as their first operations are under a lock of torch's; alive at the fork, and at rest."""
+        """At rest at the fork: in the middle of an operation it may hold a lock of torch's, which the child would wait for."""
         train(Net(), 1)
         go.wait()
         go.wait()
@@ -105,7 +102,8 @@ def busy():
     for thread in threads:
         thread.start()
     go.wait()
-    train(Net(), 5)
+    model = Net()
+    train(model, 5)
     libtensorscope.save("parents", torch.arange(9.0))
     grow(200)
     kept.clear()
@@ -115,11 +113,16 @@ def busy():
     stop_and_start(3)
     for _ in range(2):
         libtensorscope.dump()
-    Net(within=fork)(torch.ones(4, 8))
+    Net(within=fork_in_a_dump)(torch.ones(4, 8))
     go.wait()
     for thread in threads:
         thread.join()
+    libtensorscope.stop_recording()
+    fork(lambda: None)
+    libtensorscope.start_recording()
 
 
 if __name__ == "__main__":
+    print(os.getpid(), flush=True)
+    libtensorscope.start_recording()
     busy() if sys.argv[1] == "busy" else piece()

@@ -7,6 +7,7 @@
 
 #include "stacks/python/remembered_stacks.h"
 #include "support/coverage.h"
+#include "support/fresh_in_child.h"
 #include "support/pages.h"
 #include "support/spin_lock.h"
 
@@ -41,6 +42,8 @@ namespace {
 
 constinit SpinLock g_spare_lock;
 constinit void* g_spare = nullptr;  // ThreadStacks of threads that ended
+// Another thread may have been at the list: what is in it is lost.
+FreshInChild g_fresh_spare{[] { g_spare = nullptr; }};
 constinit std::atomic<uint64_t> g_thread_memory{0};
 constinit pthread_key_t g_thread_end;
 
@@ -79,12 +82,6 @@ PythonCapture::ThreadStack* PythonCapture::new_thread_stack() {
 }
 
 uint64_t PythonCapture::thread_memory() const { return g_thread_memory.load(std::memory_order_relaxed); }
-
-// Another thread may have been at the list: what is in it is lost.
-void PythonCapture::after_fork_in_child() {
-  g_spare = nullptr;
-  thread_state_.give_up();
-}
 
 // ---- Capture ------------------------------------------------------------------------------------------------------
 

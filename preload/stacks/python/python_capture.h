@@ -1,7 +1,7 @@
 // One capture of the calling thread's Python stack: the walk, the comparison with the thread's last stack, and the
 // look-up of the frames that differ from it.
 //
-// Context: capture() in hooks, GIL not needed; prepare() and after_fork_in_child() as named. A constinit global; what
+// Context: capture() in hooks, GIL not needed; prepare() as named. A constinit global; what
 // is kept for a thread (some pages) goes to the next new thread when it ends.
 #pragma once
 
@@ -42,7 +42,6 @@ class PythonCapture {
   ThreadState& thread_state() { return thread_state_; }
 
   uint64_t thread_memory() const;
-  void after_fork_in_child();
 
  private:
   // A frame of the last stack, with what the tables said of it.
