@@ -6,6 +6,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "attach/object_maps.h"
 #include "support/opened_elf.h"
 #include "support/process_file.h"
 
@@ -47,7 +48,7 @@ uint64_t bias_of(const OpenedElf& elf, uint64_t begin, uint64_t offset) {
 }  // namespace
 
 MappedFiles::MappedFiles(pid_t pid) : pid_(pid) {
-  std::istringstream maps(analyzer::read_process_file(pid, "maps").value_or(""));
+  std::istringstream maps(maps_of_objects(analyzer::read_process_file(pid, "maps").value_or("")));
   for (std::string line; std::getline(maps, line);) {
     const size_t slash = line.find('/');
     if (slash == std::string::npos) continue;

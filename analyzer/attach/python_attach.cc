@@ -1,11 +1,12 @@
 #include "attach/python_attach.h"
 
 #include <fmt/format.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -15,7 +16,6 @@ namespace tensorscope::attach {
 
 namespace {
 
-namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 // What the script writes to the address that it was given. A status above zero is the script's own.
@@ -46,19 +46,50 @@ std::string as_bytes(const std::string& text) {
   return "bytes.fromhex('" + digits + "')";
 }
 
-// A folder that only this user may write, below one that the process sees under the same path. Empty: there is none.
-std::string make_folder(const std::string& root) {
-  for (const char* parent : {"/tmp", "/dev/shm", "/var/tmp"}) {
-    std::string pattern = root + parent + "/tensorscope-attach-XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) continue;
-    if (chmod(pattern.c_str(), 0755) == 0) return pattern;
-    std::error_code error;
-    fs::remove(pattern, error);
-  }
-  return "";
-}
+constexpr char kScriptName[] = "attach.py";
 
 }  // namespace
+
+ScriptFolder::ScriptFolder(pid_t pid) {
+  const std::string root = fmt::format("/proc/{}/root", pid);
+  for (const char* parent : {"/tmp", "/dev/shm", "/var/tmp"}) {
+    std::string path = fmt::format("{}{}/tensorscope-attach-{}-XXXXXX", root, parent, pid);
+    const int parent_file = open((root + parent).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (parent_file < 0) continue;
+    if (mkdtemp(path.data()) != nullptr) {
+      parent_ = parent_file;
+      path_ = path;
+      seen_ = path.substr(root.size());
+      if (chmod(path.c_str(), 0755) == 0) return;
+      remove();
+    } else {
+      close(parent_file);
+    }
+  }
+}
+
+ScriptFolder::~ScriptFolder() { remove(); }
+
+// By the descriptor: when the process has ended, its root cannot be reached through /proc any more.
+void ScriptFolder::remove() {
+  if (parent_ < 0) return;
+  const std::string name = path_.substr(path_.rfind('/') + 1);
+  unlinkat(parent_, (name + "/" + kScriptName).c_str(), 0);
+  unlinkat(parent_, name.c_str(), AT_REMOVEDIR);
+  close(parent_);
+  parent_ = -1;
+}
+
+bool ScriptFolder::write(const std::string& script) const {
+  if (parent_ < 0) return false;
+  const std::string path = path_ + "/" + kScriptName;
+  std::ofstream file(path, std::ios::binary);
+  file << script;
+  file.close();
+  return file && chmod(path.c_str(), 0644) == 0;
+}
+
+std::string ScriptFolder::script_path() const { return seen_ + "/" + kScriptName; }
 
 std::string attach_script(const AttachRequest& request, uint64_t answer) {
   std::string settings;
@@ -68,20 +99,9 @@ std::string attach_script(const AttachRequest& request, uint64_t answer) {
 }
 
 PythonAttach::PythonAttach(const RemoteInterpreter& interpreter, const AttachRequest& request)
-    : interpreter_(interpreter), pid_(request.pid) {
-  const std::string root = fmt::format("/proc/{}/root", pid_);
-  folder_ = make_folder(root);
-  if (folder_.empty()) return;
-  const std::string path = folder_ + "/attach.py";
-  std::ofstream file(path, std::ios::binary);
-  file << attach_script(request, interpreter.answer());
-  file.close();
-  asked_ = file && chmod(path.c_str(), 0644) == 0 && interpreter.ask_for(path.substr(root.size()));
-}
-
-PythonAttach::~PythonAttach() {
-  std::error_code error;
-  if (!folder_.empty()) fs::remove_all(folder_, error);
+    : interpreter_(interpreter), pid_(request.pid), folder_(request.pid) {
+  asked_ =
+      folder_.write(attach_script(request, interpreter.answer())) && interpreter.ask_for(folder_.script_path());
 }
 
 bool PythonAttach::begins_within(std::chrono::milliseconds most) const {

@@ -13,12 +13,32 @@ namespace tensorscope::attach {
 // The script: loads the library, starts it with the settings, and writes how that went to the address.
 std::string attach_script(const AttachRequest& request, uint64_t answer);
 
-// A request that the interpreter was given. The script's file lies in a folder of the process's own until the end.
+// A folder that only this user may write, below one that the process sees under the same path. It is removed with its
+// script at the end, also if the process has ended.
+class ScriptFolder {
+ public:
+  explicit ScriptFolder(pid_t pid);
+  ~ScriptFolder();
+  ScriptFolder(const ScriptFolder&) = delete;
+  ScriptFolder& operator=(const ScriptFolder&) = delete;
+
+  // Returns false if no folder could be made, or the file could not be written.
+  bool write(const std::string& script) const;
+  // As the process sees it.
+  std::string script_path() const;
+
+ private:
+  void remove();
+
+  int parent_ = -1;         // descriptor of the folder that it lies in; -1: there is none
+  std::string path_, seen_;  // as this program sees it, and as the process does
+};
+
+// A request that the interpreter was given.
 class PythonAttach {
  public:
   // Nothing is asked for if no folder can be written that the process sees.
   PythonAttach(const RemoteInterpreter& interpreter, const AttachRequest& request);
-  ~PythonAttach();
   PythonAttach(const PythonAttach&) = delete;
   PythonAttach& operator=(const PythonAttach&) = delete;
 
@@ -32,7 +52,7 @@ class PythonAttach {
  private:
   const RemoteInterpreter interpreter_;
   const pid_t pid_;
-  std::string folder_;  // as this program sees it; empty: there is none
+  ScriptFolder folder_;
   bool asked_ = false;
 };
 

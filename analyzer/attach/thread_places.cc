@@ -4,10 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <sstream>
+#include <string>
 #include <string_view>
 
 #include "attach/call_site.h"
+#include "attach/object_maps.h"
 #include "attach/process_memory.h"
+#include "support/process_file.h"
 
 namespace tensorscope::attach {
 
@@ -216,10 +221,31 @@ bool waits_in(const std::string& function) {
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
+namespace {
+
+// As dwfl_linux_proc_report() does, but for files that lie apart from their object (object_maps.h).
+bool report_objects(Dwfl* dwfl, pid_t pid) {
+  std::string maps = maps_of_objects(analyzer::read_process_file(pid, "maps").value_or(""));
+  FILE* const file = maps.empty() ? nullptr : fmemopen(maps.data(), maps.size(), "r");
+  if (file == nullptr) return false;
+  const bool read = dwfl_linux_proc_maps_report(dwfl, file) == 0;
+  fclose(file);
+  std::istringstream lines(maps);
+  for (std::string line; std::getline(lines, line);) {
+    unsigned long long begin = 0, end = 0;
+    if (!line.ends_with("[vdso]") || sscanf(line.c_str(), "%llx-%llx", &begin, &end) != 2) continue;
+    // The name by which dwfl_linux_proc_find_elf() reads it from the process's memory.
+    dwfl_report_module(dwfl, fmt::format("[vdso: {}]", pid).c_str(), begin, end);
+  }
+  return read;
+}
+
+}  // namespace
+
 std::unique_ptr<ThreadPlaces> ThreadPlaces::open(pid_t pid) {
   Dwfl* dwfl = dwfl_begin(&kCallbacks);
   if (dwfl == nullptr) return nullptr;
-  if (dwfl_linux_proc_report(dwfl, pid) != 0 || dwfl_report_end(dwfl, nullptr, nullptr) != 0 ||
+  if (!report_objects(dwfl, pid) || dwfl_report_end(dwfl, nullptr, nullptr) != 0 ||
       dwfl_linux_proc_attach(dwfl, pid, true) != 0) {
     dwfl_end(dwfl);
     return nullptr;
