@@ -57,7 +57,7 @@ KEPT = {
         watch/code_tracing.cc g_thread_words g_traces g_next g_extra
         watch/find_nan.cc g_gradients_enabled
         watch/operation_kinds.cc g_seen
-        watch/operation_trace.cc g_torch g_learnt g_finder objects classes read
+        watch/operation_trace.cc g_torch g_learnt objects classes read
         watch/tensor_view.cc g_forms g_is_known objects classes
         hooks/process/signals.cc next
         python/agent/type_fields.cc checked right

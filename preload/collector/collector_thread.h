@@ -1,5 +1,5 @@
-// The collector thread's life: how it begins, waits for a job, ends for a fork and begins again (collector.h says when and
-// why); and the queue of threads that wait for it.
+// The collector thread's life: how it begins, waits for a job, ends for a fork and begins again (collector.h says when
+// and why); and the queue of threads that wait for it.
 #pragma once
 
 #include "collector/jobs.h"

@@ -69,7 +69,8 @@ HeapTotals read_heap_totals() {
     g_patience.never_again = g_mallinfo == nullptr;
   }
   TimedThread thread;
-  if (g_patience.never_again || thread.prepare(kHeapWork, sizeof(HeapQuestion)) != TimedThread::Prepared::yes) return {};
+  if (g_patience.never_again) return {};
+  if (thread.prepare(kHeapWork, sizeof(HeapQuestion)) != TimedThread::Prepared::yes) return {};
   auto* question = thread.shared<HeapQuestion>();
   question->ask = g_ask;
   if (!thread.start(kWaitNs)) return {};

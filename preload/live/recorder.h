@@ -95,7 +95,8 @@ void failure_seen(Device device, uint64_t nbytes);
 bool start();
 
 // Around fork: takes every table lock, so that the child's tables are whole, and gives them back. In the child, entries
-// made so far are known as inherited by fork_serial(); tables and serials go on, totals and peaks begin with what is live.
+// made so far are known as inherited by fork_serial(); tables and serials go on, totals and peaks begin with what is
+// live.
 void before_fork();
 void after_fork_in_parent();
 void after_fork_in_child();

@@ -45,11 +45,13 @@ void step_ended(StepSource source) {
       g_marks.at[i].store(g_marks.at[2 * i].load(std::memory_order_relaxed), std::memory_order_relaxed);
     }
   }
-  if ((number & ((uint64_t{1} << shift) - 1)) == 0) g_marks.at[number >> shift].store(newest, std::memory_order_relaxed);
+  if ((number & ((uint64_t{1} << shift) - 1)) != 0) return;
+  g_marks.at[number >> shift].store(newest, std::memory_order_relaxed);
 }
 
 void backward_runs() {
-  if (!g_marks.backward_ran.load(std::memory_order_relaxed)) g_marks.backward_ran.store(true, std::memory_order_relaxed);
+  std::atomic<bool>& ran = g_marks.backward_ran;
+  if (!ran.load(std::memory_order_relaxed)) ran.store(true, std::memory_order_relaxed);
 }
 
 bool backward_ran() { return g_marks.backward_ran.load(std::memory_order_relaxed); }

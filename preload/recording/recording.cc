@@ -266,8 +266,9 @@ bool write_events(Recorder& recorder, SeenTensors::Extent extent) {
   const uint64_t now = monotonic_ns();
   const uint64_t lost = live::lost_events();
   bool ok = recorder.tables.write(recorder.file);
-  FlushWriter writer({g_recording.flushes.load(std::memory_order_relaxed), serial, recorder.flushed_ns, now}, recorder.clock,
-                     recorder.file, recorder.tensors, recorder.bytes);
+  const uint32_t number = g_recording.flushes.load(std::memory_order_relaxed);
+  FlushWriter writer({number, serial, recorder.flushed_ns, now}, recorder.clock, recorder.file, recorder.tensors,
+                     recorder.bytes);
   for (unsigned i = 0; i < live::kEventLanes; ++i) ok = writer.add(i, ends[i]) && ok;
   ok = ok && write_living(recorder, writer, extent) && recorder.tables.write_objects(recorder.objects, recorder.file);
   if (ok && lost != recorder.lost) {
@@ -307,7 +308,9 @@ void write_what_waits(SeenTensors::Extent extent) {
 }
 
 // Until it is known how a tensor's shape is read, what dies between two flushes is recorded without.
-uint64_t interval_ms() { return facts_are_known() || g_recording.flushes.load() >= kMostEarlyFlushes ? kFlushMs : kEarlyFlushMs; }
+uint64_t interval_ms() {
+  return facts_are_known() || g_recording.flushes.load() >= kMostEarlyFlushes ? kFlushMs : kEarlyFlushMs;
+}
 
 bool is_due(uint64_t now) {
   return g_recording.much_waits.load(std::memory_order_relaxed) || !g_recording.recorder ||
@@ -421,7 +424,8 @@ void flush_before_exit() {
   g_recording.exits.store(true, std::memory_order_release);
   g_wake();
   const uint64_t until = monotonic_ns() + kLongestWaitAtExitNs;
-  while (g_recording.exit_served.load(std::memory_order_acquire) == 0 && futex_wait_until(g_recording.exit_served, 0, until)) {
+  std::atomic<uint32_t>& served = g_recording.exit_served;
+  while (served.load(std::memory_order_acquire) == 0 && futex_wait_until(served, 0, until)) {
   }
 }
 

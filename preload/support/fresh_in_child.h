@@ -31,7 +31,8 @@ class FreshInChild {
       : FreshInChild([](void* object) { make_anew(*static_cast<State*>(object)); }, &state) {}
   // For a state that is a thread's own, or begins with something that the child has to find out.
   explicit FreshInChild(void (*begin)())
-      : FreshInChild([](void* function) { reinterpret_cast<void (*)()>(function)(); }, reinterpret_cast<void*>(begin)) {}
+      : FreshInChild([](void* function) { reinterpret_cast<void (*)()>(function)(); }, reinterpret_cast<void*>(begin)) {
+  }
   FreshInChild(const FreshInChild&) = delete;
   FreshInChild& operator=(const FreshInChild&) = delete;
 

@@ -92,17 +92,23 @@ bool is_live_tensor(uint64_t impl) {
 }
 
 constexpr TraceWorld kProcess = {read_memory, is_live_tensor};
-constinit TraceLayoutFinder g_finder{kProcess};
+// Another thread may be in the middle of learning. What it has found is known by one word, and stays.
+struct Finder {
+  TraceLayoutFinder layout{kProcess};
+};
+constinit Finder g_finder;
+FreshInChild g_fresh_finder{g_finder};
 
 // Where this operation's arguments or results are, or 0.
 int learn(const void* record_function, size_t count, bool inputs) {
   if (!g_learning_trace.try_lock()) return 0;
-  const int at = inputs ? g_finder.add_inputs(record_function, count) : g_finder.add_outputs(record_function, count);
-  const TraceLayout layout = g_finder.result();
+  TraceLayoutFinder& finder = g_finder.layout;
+  const int at = inputs ? finder.add_inputs(record_function, count) : finder.add_outputs(record_function, count);
+  const TraceLayout layout = finder.result();
   if (layout.known()) {
     g_learnt.inputs.store(layout.inputs, std::memory_order_relaxed);
     g_learnt.outputs.store(layout.outputs, std::memory_order_release);
-  } else if (g_finder.gave_up() && !g_learnt.gave_up.exchange(true)) {
+  } else if (finder.gave_up() && !g_learnt.gave_up.exchange(true)) {
     say("operations are not followed: this torch keeps their arguments where they were not found");
   }
   g_learning_trace.unlock();
@@ -174,7 +180,9 @@ bool learn_from(const void* record_function, bool inputs, Values& out) {
     if (at != 0) out = (inputs ? inputs_at : outputs_at)(record_function, at);
     found = count == 0 || at != 0;
   }
-  if (!found && !t_only_teach && is_operation(g_torch.name(record_function))) g_not_followed.operations.fetch_add(1, std::memory_order_relaxed);
+  if (!found && !t_only_teach && is_operation(g_torch.name(record_function))) {
+    g_not_followed.operations.fetch_add(1, std::memory_order_relaxed);
+  }
   return found;
 }
 

@@ -1,8 +1,8 @@
 // One capture of the calling thread's Python stack: the walk, the comparison with the thread's last stack, and the
 // look-up of the frames that differ from it.
 //
-// Context: capture() in hooks, GIL not needed; prepare() as named. A constinit global; what
-// is kept for a thread (some pages) goes to the next new thread when it ends.
+// Context: capture() in hooks, GIL not needed; prepare() as named. A constinit global; what is kept for a thread
+// (some pages) goes to the next new thread when it ends.
 #pragma once
 
 #include <atomic>
