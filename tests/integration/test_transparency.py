@@ -15,6 +15,8 @@ SIGUSR1 = 1 << 9  # in the kernel's masks
 OF_THE_C_LIBRARY = 0b11 << 31  # signals 32 and 33, which glibc keeps for itself
 ALL_SIGNALS = (1 << 64) - 1 - OF_THE_C_LIBRARY - (1 << 8) - (1 << 18)  # but SIGKILL and SIGSTOP, which cannot be blocked
 
+EVERYTHING = {"TENSORSCOPE_CALLS": "1", "TENSORSCOPE_WATCH": "**", "TENSORSCOPE_FIND_NAN": "on", "TENSORSCOPE_RECORD": "1",
+              "TENSORSCOPE_MODULE_OUTPUTS": "1", "TENSORSCOPE_LOG": "log"}
 LAST_WORDS = [{"registered": "last"}, {"registered": "first"}]
 
 # Programs that end by themselves and do the same in every run.
@@ -93,19 +95,25 @@ def run(program, *arguments, folder, preload, **variables):
 
 def test_a_program_sees_itself_as_it_does_without(tmp_path):
     told = {}
-    for preload in (False, True):
-        done = run("self_portrait.py", folder=tmp_path, preload=preload, **({"PORTRAIT_DUMPS": "1"} if preload else {}))
-        assert (done.returncode, done.stderr) == (0, ""), done.stderr
-        told[preload] = portraits(done.stdout)
-    for preload in told:  # the exit functions' order is what matters of their last lines
-        assert [seen for moment, seen in told[preload][0][-2:]] == LAST_WORDS
-        told[preload] = (told[preload][0][:-2], told[preload][1])
-    moments = ["import", "trained", "thread", "dumped", "child", "forked"]
-    assert [moment for moment, _ in told[True][0]] == moments == [moment for moment, _ in told[False][0]]
-    assert told[True][1] == told[False][1] and len(told[True][1]) == 2  # the loss, the child's status
-    for (moment, with_preload), (_, without) in zip(told[True][0], told[False][0]):
-        assert not differences(without_known(with_preload, True), without_known(without, False)), moment
-    assert len(harness.dumps(tmp_path)) == 2  # by the signal, and at the end
+    for how, options in {"bare": None, "preloaded": {}, "everything on": EVERYTHING}.items():
+        variables = {} if options is None else {"PORTRAIT_DUMPS": "1", **options}
+        done = run("self_portrait.py", folder=tmp_path, preload=options is not None, **variables)
+        said = [line for line in done.stderr.splitlines() if not line.startswith("tensorscope: --find-nan: no NaN or infinity")]
+        assert (done.returncode, said) == (0, []), done.stderr
+        seen, others = portraits(done.stdout)
+        assert [words for _, words in seen[-2:]] == LAST_WORDS  # the exit functions' order is what matters of their last lines
+        told[how] = seen[:-2], others
+        dumps = harness.dumps(tmp_path)
+        assert len(dumps) == (0 if options is None else 2)  # by the signal, and at the end
+        for dump in dumps:
+            dump.unlink()
+    bare, others = told.pop("bare")
+    assert [moment for moment, _ in bare] == ["import", "trained", "allocated", "thread", "dumped", "child", "forked"] and len(others) == 2
+    for how, (seen, with_preload) in told.items():
+        assert with_preload == others, how  # the loss, the child's status
+        assert [moment for moment, _ in seen] == [moment for moment, _ in bare]
+        for (moment, portrait), (_, without) in zip(seen, bare):
+            assert not differences(without_known(portrait, True), without_known(without, False)), (how, moment)
 
 
 @pytest.mark.cases(7)

@@ -13,6 +13,7 @@ import threading
 import time
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+LIBM = ctypes.CDLL("libm.so.6")
 
 
 class Sigaction(ctypes.Structure):
@@ -96,6 +97,26 @@ def mappings():
     return found
 
 
+def floating_point():
+    """Of this thread: how it rounds, which exceptions trap, whether denormal numbers are flushed to zero, and the flags that are set."""
+    state = (ctypes.c_ubyte * 32)()  # glibc's fenv_t on x86-64: the x87's environment, then MXCSR
+    LIBM.fegetenv(ctypes.byref(state))
+    return {"rounding": LIBM.fegetround(), "x87 control": bytes(state[:2]).hex(), "MXCSR control": bytes(state[28:32]).hex()[2:],
+            "MXCSR masks": state[28] & 0xC0, "flags": LIBM.fetestexcept(0x3F)}
+
+
+class RobustList(ctypes.Structure):
+    _fields_ = [("next", ctypes.c_void_p), ("offset", ctypes.c_long), ("pending", ctypes.c_void_p)]
+
+
+def robust_locks():
+    """Of this thread: the kernel's list of locks that it would give free at the thread's end, without their addresses."""
+    head, size = ctypes.POINTER(RobustList)(), ctypes.c_size_t()
+    if LIBC.syscall(274, 0, ctypes.byref(head), ctypes.byref(size)) != 0:  # get_robust_list
+        return None
+    return {"size": size.value, "offset": head[0].offset, "locks": head[0].next != ctypes.addressof(head[0]), "pending": head[0].pending}
+
+
 def portrait():
     alternative = Sigaltstack()
     LIBC.sigaltstack(None, ctypes.byref(alternative))
@@ -107,13 +128,19 @@ def portrait():
         "pending": sorted(signal.sigpending()),
         "mask": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])),
         "alternative stack": [alternative.flags, alternative.size],
-        "timers": [signal.getitimer(which) for which in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)],
+        "timers": [round(signal.getitimer(which)[0], -5) for which in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)],
         "threads": threads(),
         "python threads": sorted(thread.name for thread in threading.enumerate()),
         "environment": dict(os.environ),
         "first environment": sorted(open("/proc/self/environ").read().split("\0")),
         "environ": sorted(environ()),
         "mappings": mappings(),
+        "posix timers": text_of("/proc/self/timers"),
+        "floating point": floating_point(),
+        "robust locks": robust_locks(),
+        "groups": [text_of("/proc/thread-self/cgroup"), os.getpgrp() == os.getpid(), os.getsid(0) == os.getpid()],
+        "personality": [LIBC.personality(0xFFFFFFFF), *(number_of(option) for option in (2, 37))],  # PR_GET_PDEATHSIG, ..._CHILD_SUBREAPER
+        "io priority": LIBC.syscall(252, 1, 0),
         "limits": {name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")},
         "directory": os.getcwd(),
         "umask": umask(),
@@ -144,6 +171,15 @@ def environ():
 
 def maybe(path):
     return open(path) if os.path.exists(path) else None
+
+
+def text_of(path):
+    return open(path).read() if os.path.exists(path) else None
+
+
+def number_of(option):
+    value = ctypes.c_int()
+    return LIBC.prctl(option, ctypes.byref(value), 0, 0, 0), value.value
 
 
 def umask():

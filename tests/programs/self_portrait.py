@@ -3,12 +3,14 @@ thread, after a dump by signal (where there is one), after a fork in the child, 
 
 import atexit
 import json
+import locale
 import os
+import resource
 import signal
 import threading
 import time
 
-from portrait import descriptors, portrait, wait_until_gone, wait_until_open
+from portrait import LIBM, descriptors, portrait, wait_until_gone, wait_until_open
 
 
 def show(moment):
@@ -26,6 +28,12 @@ signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
 os.kill(os.getpid(), signal.SIGHUP)  # stays pending
 os.environ["PORTRAIT_SET_LATER"] = "1"
 kept = open(os.devnull)
+os.umask(0o027)
+os.chdir("/")
+signal.setitimer(signal.ITIMER_VIRTUAL, 1e6)
+locale.setlocale(locale.LC_ALL, "C.UTF-8")
+resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+LIBM.fesetround(0x800)  # upwards: threads that are made from here on inherit it
 
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
@@ -37,6 +45,9 @@ for step in range(5):
     optimizer.step()
 print(loss.item())
 show("trained")
+LIBM.feclearexcept(0x3F)  # and nothing that allocates or dumps computes on this thread
+allocated = torch.empty(1 << 20)
+show("allocated")
 thread = threading.Thread(target=lambda: (torch.ones(3).sum().item(), show("thread")), name="worker")
 thread.start()
 thread.join()
