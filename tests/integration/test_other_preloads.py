@@ -3,6 +3,7 @@
 # Covers: preload/stacks/native/libunwind_loader.cc
 
 import pathlib
+import shutil
 import subprocess
 import sysconfig
 
@@ -69,3 +70,20 @@ def test_a_program_is_the_same_beside_it_and_its_dump_whole(name, tmp_path):
         assert harness.coverage(dump)["native stacks"].seen == "yes"
         for written in harness.dumps(tmp_path):
             written.unlink()
+
+
+def test_what_the_unwinder_lacks_is_said(tmp_path):
+    """The library itself is there, what it needs is not: the reason is the loader's."""
+    unwinder, needed = tmp_path / "libunwind-x86_64.so.8", tmp_path / "libneeded.so.7"
+    for library, links in ((needed, []), (unwinder, [needed])):
+        subprocess.run(["cc", "-shared", "-o", library, f"-Wl,-soname,{library.name}", "-Wl,--no-as-needed", *links, "-xc", "/dev/null"], check=True)
+    needed.unlink()
+    beside = shutil.copy(harness.LIBRARY, tmp_path / "libtensorscope.so")
+    environment = harness.environment(tmp_path, preload=False) | {"LD_PRELOAD": str(beside), "LD_LIBRARY_PATH": str(tmp_path)}
+    done = subprocess.run([harness.PYTHON, "-c", "import torch; kept = torch.ones(3)"], cwd=tmp_path, env=environment, capture_output=True,
+                          text=True, timeout=harness.TIMEOUT)
+    assert done.returncode == 0, done.stderr
+    (dump,) = harness.dumps(tmp_path)
+    seen = harness.coverage(dump)["native stacks"]
+    assert seen.seen == "no"
+    assert seen.detail.startswith("libunwind-x86_64.so.8 is there, but cannot be loaded: libneeded.so.7: cannot open shared object file"), seen.detail

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <utility>
@@ -18,7 +20,20 @@ namespace {
 constexpr char kLibunwind[] = "libunwind-x86_64.so.8";
 constexpr uintptr_t kCachedFrames = 1024;
 
-void* open_beside_this_library() {
+constexpr char kNotFound[] = "libunwind-x86_64.so.8 was not found (Debian: apt install libunwind8)";
+constinit char g_not_loaded[256] = "";  // for good: the coverage record refers to it
+
+// After a dlopen() that failed. The loader's words begin with the object that it did not find, which may be one that
+// the library needs.
+const char* why_not_loaded() {
+  const char* const said = dlerror();
+  constexpr size_t kName = sizeof kLibunwind - 1;
+  if (said == nullptr || (strncmp(said, kLibunwind, kName) == 0 && said[kName] == ':')) return kNotFound;
+  snprintf(g_not_loaded, sizeof g_not_loaded, "libunwind-x86_64.so.8 is there, but cannot be loaded: %s", said);
+  return g_not_loaded;
+}
+
+void* open_beside_this_library(const char** why) {
   Dl_info self;
   if (dladdr(&kLibunwind, &self) == 0 || self.dli_fname == nullptr) return nullptr;
   const char* slash = strrchr(self.dli_fname, '/');
@@ -28,7 +43,10 @@ void* open_beside_this_library() {
   if (folder + sizeof kLibunwind > sizeof path) return nullptr;
   memcpy(path, self.dli_fname, folder);
   memcpy(path + folder, kLibunwind, sizeof kLibunwind);
-  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (access(path, F_OK) != 0) return nullptr;
+  void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) *why = why_not_loaded();
+  return library;
 }
 
 bool malloc_is_of_libc() {
@@ -76,9 +94,13 @@ bool Libunwind::fail(const char* why) {
 }
 
 bool Libunwind::find_functions() {
-  void* library = open_beside_this_library();
+  const char* why = kNotFound;
+  void* library = open_beside_this_library(&why);
   if (library == nullptr) library = dlopen(kLibunwind, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return fail("libunwind-x86_64.so.8 was not found (Debian: apt install libunwind8)");
+  if (library == nullptr) {
+    const char* const of_the_system = why_not_loaded();
+    return fail(why == kNotFound ? of_the_system : why);
+  }
   auto& f = functions_;
   const bool found = find_in(library, "_Ux86_64_create_addr_space", f.create_addr_space) &&
                      find_in(library, "_Ux86_64_init_remote", f.init_remote) &&
