@@ -71,9 +71,10 @@ void write_near_limit(const dump::Failure& near, unsigned milliseconds);
 // Has the collector look at what there is to do. Any context.
 void wake_collector();
 
-// For a call that wants a process with one thread: the profiler's threads end if they have nothing to do, a second
-// later at the latest. False: they did not, and all is as it was. Context: a thread of the program.
-bool end_for_a_moment();
+// For a call that wants a process with one thread, and before a filter of system calls for all threads: the profiler's
+// threads end as soon as they have nothing to do, so many milliseconds later at the latest. False: they did not, and all
+// is as it was. Context: a thread of the program.
+bool end_for_a_moment(unsigned patience_ms = 1000);
 void begin_again();
 
 // Around fork (called by hooks/process/fork.cc from pthread_atfork handlers, before the tables' own).

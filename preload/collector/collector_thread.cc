@@ -187,6 +187,7 @@ void* run_programs_side(void*) {
 // g_control is held.
 bool start_thread() {
   if (g_thread.running) return true;
+  if (files_are_filtered()) return false;
   g_thread.stop = false;
   g_thread.starting = true;
   g_thread.running = start_helper_thread(kProgramsSideStackBytes, run_programs_side, nullptr, &g_thread.programs_side);
@@ -295,11 +296,10 @@ bool queue(Waiter& waiter) {
 
 void wake_collector() { futex_change_and_wake(g_wake); }
 
-bool end_for_a_moment() {
-  constexpr int kMostTries = 1000;
+bool end_for_a_moment(unsigned patience_ms) {
   constexpr timespec kMillisecond = {0, 1'000'000};
   wait_until_started();
-  for (int i = 0; i < kMostTries && collector_works(); ++i) nanosleep(&kMillisecond, nullptr);
+  for (unsigned i = 0; i < patience_ms && collector_works(); ++i) nanosleep(&kMillisecond, nullptr);
   return stop_collector();
 }
 

@@ -153,7 +153,9 @@
   X(__sysv_signal, "the same")                                                 \
   X(siginterrupt, "the same")                                                  \
   X(unshare, "the profiler's threads end before a call that wants one thread") \
-  X(setns, "the same")
+  X(setns, "the same")                                                         \
+  X(prctl, "a filter of system calls that the program puts before itself")     \
+  X(syscall, "the same; before one for all threads the profiler's end")
 
 // Functions of the C++ runtime, of which a process may have several (throw_function.h): X(name, why).
 #define TENSORSCOPE_CXX_RUNTIME_FUNCTIONS(X) X(__cxa_throw, "torch throws an out-of-memory error")

@@ -2,7 +2,9 @@
 // filter that the program puts before itself later is for what the program does: a call that only the profiler makes
 // may end the process. So the profiler asks before it makes one that programs seldom make.
 //
-// A filter in addition to one that was there from the beginning is not seen: the kernel tells only that there is one.
+// A filter in addition to one that was there from the beginning is seen if it is put by prctl() or syscall()
+// (hooks/process/seccomp.cc): the kernel tells only that there is one. Threads that a thread with such a filter makes
+// have it as well, and are not known.
 //
 // Context: any. One system call (prctl) each.
 #pragma once
@@ -16,6 +18,9 @@ namespace tensorscope {
 void remember_call_filter();
 // Called at activation: torch has just been opened, so files may be opened under the filter that there is.
 void remember_filter_of_files();
+
+// The calling thread has put a filter before itself, or before all threads.
+void filter_was_put(bool before_all_threads);
 
 // Whether the calling thread has a filter that the process did not begin with: calls that programs seldom make are left
 // out.

@@ -1,7 +1,7 @@
 """A program that puts a filter of system calls before itself, which ends it at calls that it never makes.
 
 Arguments: the library that stands for torch; "before" torch is loaded, or afterwards, before this thread ("after") or before all
-("all"); then the numbers of the calls. Needs no torch. x86-64 alone.
+("all"), or before all while a dump is written ("busy"); then the numbers of the calls. Needs no torch. x86-64 alone.
 """
 
 import ctypes
@@ -33,6 +33,7 @@ def put_filter(numbers, flags):
 moment, numbers = sys.argv[2], [int(number) for number in sys.argv[3:]]
 if moment == "before":
     put_filter(numbers, 0)
+FOR_ALL = moment in ("all", "busy")
 PRELOADED = "LD_PRELOAD" in os.environ
 if PRELOADED:  # the library needs functions that the preload has
     library = ctypes.CDLL(sys.argv[1])
@@ -40,10 +41,10 @@ if PRELOADED:  # the library needs functions that the preload has
     library.fake_allocate(64)
 while PRELOADED and moment != "before" and len(os.listdir("/proc/self/task")) < 3:
     time.sleep(0.001)  # until the collector is there
-if PRELOADED and moment == "all":  # which is also for the collector: once it has nothing to do
-    time.sleep(0.5)
+if PRELOADED and moment == "busy":
+    os.kill(os.getpid(), signal.SIGUSR1)
 if moment != "before":
-    put_filter(numbers, FLAG_TSYNC if moment == "all" else 0)
+    put_filter(numbers, FLAG_TSYNC if FOR_ALL else 0)
 if PRELOADED:
     os.kill(os.getpid(), signal.SIGUSR1)
     for _ in range(30):

@@ -12,6 +12,7 @@
 #include "hooks/activation.h"
 #include "hooks/attach.h"
 #include "hooks/libc_function.h"
+#include "hooks/process/seccomp.h"
 #include "python/bridge.h"
 #include "recording/recording.h"
 #include "support/call_filter.h"
@@ -71,6 +72,7 @@ int main_and_dump(int argc, char** argv, char** environment) {
 
 // Before main: an interpreter that is already loaded learns of the module `libtensorscope`.
 __attribute__((constructor)) void at_load() {
+  find_next_system_calls();
   remember_closed_standard_error();
   remember_call_filter();
   print_help_if_asked();
