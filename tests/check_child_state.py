@@ -36,6 +36,7 @@ KEPT = {
         dump/heap_totals.cc g_mallinfo g_ask
         hooks/cuda/cuda_runtime.cc g_callers known
         hooks/process/process.cc g_main next
+        hooks/process/seccomp.cc g_syscall g_prctl
         hooks/real_function.cc g_real_functions
         hooks/self_check.cc g_libraries g_texts
         hooks/torch/current_node.cc g_get_current_node g_state t_this g_variable g_tls_module g_tls_bytes
@@ -47,6 +48,7 @@ KEPT = {
         python/interpreter.cc g_api g_known g_trouble
         python/module_entry.cc g_interpreters_entry
         recording/tensor_facts.cc g_forms g_forms_known
+        stacks/native/libunwind_loader.cc g_not_loaded
         stacks/native/native_stack.cc g_libunwind g_own_code g_started g_walks g_interpreter_code g_trusted_code
         stacks/python/python_stack.cc g_interpreter g_capture g_status g_checked g_detail g_checked_detail g_off_detail
         torch/graph/graph_reader.cc g_layout g_slot_layout
@@ -86,14 +88,14 @@ KEPT = {
         watch/step_dumps.cc g_write g_file
         watch/watch.cc g_wake_writer""",
     ASKED: """
-        collector/all_switch.cc g_stopped g_values_were_on g_recording_was_on
+        collector/all_switch.cc g_stopped
         collector/collector_thread.cc g_started
         collector/settings_file.cc g_settings g_settings_size
-        collector/watches.cc g_limits_above g_look_at_ns
+        collector/watches.cc g_limits_above g_look_at_ns g_shared_mapped
         live/event_log.cc g_events_wanted
-        recording/recording.cc g_on
-        stacks/capture.cc g_stopped
-        support/call_filter.cc g_filtered_at_start g_filtered_at_activation
+        recording/recording.cc g_on g_held g_on_afterwards
+        stacks/capture.cc g_stop
+        support/call_filter.cc g_filtered_at_start g_filtered_at_activation g_activated g_put_early g_put_before_all t_put
         support/log.cc g_log_wanted
         support/message.cc g_at_start g_device g_inode
         support/option_values.cc g_texts
@@ -103,7 +105,7 @@ KEPT = {
         watch/find_nan.cc g_on
         watch/saved_tensors.cc g_saves_are_followed
         watch/steps.cc g_marked g_counted
-        watch/values_switch.cc g_values_are_off
+        watch/values_switch.cc g_values
         watch/watch.cc g_waits_for_torch g_wanted
         live/recorder.cc g_tensors_left_out""",
     ALIVE: """

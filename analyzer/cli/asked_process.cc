@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 
 #include "dump/reader.h"
@@ -14,17 +13,6 @@
 namespace tensorscope::cli {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-// The clock that dumps are dated by: it does not jump.
-uint64_t monotonic_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
-}
-
-}  // namespace
 
 template <typename Function>
 void DumpWatch::for_each_dump(Function function) {
@@ -67,9 +55,11 @@ bool AskedProcess::ask(bool names) {
   done = false;
   path.clear();
   problem.clear();
-  asked_ns = monotonic_ns();
-  if (!by_file) return target.ask(problem);
-  return target.ask_by_file(!top ? rules::kRequestDump : names ? rules::kRequestTop : rules::kRequestTopCheap, problem);
+  asked_ns = target.expect_answer();
+  const char* const what = !top ? rules::kRequestDump : names ? rules::kRequestTop : rules::kRequestTopCheap;
+  if (by_file ? target.ask_by_file(what, problem) : target.ask(problem)) return true;
+  target.forget_answer();
+  return false;
 }
 
 void AskedProcess::look(std::chrono::steady_clock::duration waited, uint64_t timeout_ns) {
@@ -77,6 +67,8 @@ void AskedProcess::look(std::chrono::steady_clock::duration waited, uint64_t tim
   if (std::optional<std::string> found = watch.find(asked_ns)) {
     path = *found;
     done = true;
+  } else if (const std::optional<std::string> refusal = target.refusal(asked_ns)) {
+    problem = fmt::format("process {} refuses: {}", target.pid(), *refusal);
   } else if (!alive) {
     problem = fmt::format("process {} ended before it wrote the dump.", target.pid());
   } else if (uint64_t(std::chrono::nanoseconds(waited).count()) > timeout_ns) {
@@ -85,6 +77,7 @@ void AskedProcess::look(std::chrono::steady_clock::duration waited, uint64_t tim
   }
   if (!problem.empty()) done = true;
   if (done && by_file) target.withdraw();
+  if (done) target.forget_answer();
 }
 
 std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, AskFor what, std::string& problem) {

@@ -216,6 +216,25 @@ void add_process_parts(const analyzer::ProcessParts& parts, const Add& add) {
   }
 }
 
+// "61.2 MiB left; this process 1.0 MiB, python (4243) 800.0 KiB"
+template <typename Add>
+void add_shared_memory(const Dump& dump, const Add& add) {
+  constexpr size_t kMost = 4;
+  const analyzer::ProcessParts& parts = dump.process_parts;
+  if (parts.shared_total == 0) return;
+  std::string text = text::bytes(parts.shared_left) + " left";
+  for (size_t i = 0; i < std::min(parts.shared_holders.size(), kMost); ++i) {
+    const analyzer::SharedHolder& holder = parts.shared_holders[i];
+    const std::string who = holder.pid == dump.process.pid ? "this process"
+                            : holder.pid == 0              ? fmt::format("of no process ({})", holder.name)
+                                                           : fmt::format("{} ({})", holder.name, holder.pid);
+    text += fmt::format("{} {} {}", i == 0 ? ";" : ",", who, text::bytes(holder.bytes));
+  }
+  if (parts.shared_holders.size() > kMost) text += fmt::format(", {} more", parts.shared_holders.size() - kMost);
+  if (!parts.shared_detail.empty()) text += "; " + parts.shared_detail;
+  add("/dev/shm", text::bytes(parts.shared_total), text);
+}
+
 template <typename Add>
 void add_children(const analyzer::Totals& totals, const Add& add) {
   if (totals.children == 0) return;
@@ -237,6 +256,7 @@ std::string memory_table(const Dump& dump, const Terminal& terminal) {
   add("resident", some_bytes(totals.resident_bytes), peak(totals.resident_peak_bytes));
   add_malloc(totals, add);
   add_process_parts(dump.process_parts, add);
+  add_shared_memory(dump, add);
   add_children(totals, add);
   add("cgroup", some_bytes(totals.cgroup_current),
       totals.cgroup_limit == 0 ? "no limit known" : "limit " + text::bytes(totals.cgroup_limit));

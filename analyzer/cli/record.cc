@@ -22,26 +22,38 @@ struct RecordOptions {
   std::optional<uint64_t> timeout_ns = 10'000'000'000;
 };
 
-int request(const RecordOptions& options, const char* what, Invocation& invocation) {
-  std::string problem;
-  const std::optional<TargetProcess> target = TargetProcess::open(options.pid, AskBy::file, problem);
-  if (!target || !target->ask_by_file(what, problem)) {
-    invocation.say(problem);
-    return kBadInput;
-  }
+// Waits until the process has taken the request. False: `problem` says why it has not.
+bool answered(const TargetProcess& target, uint64_t timeout_ns, std::string& problem) {
   const auto begin = std::chrono::steady_clock::now();
-  while (!target->file_taken()) {
+  while (!target.file_taken()) {
     const auto waited = std::chrono::steady_clock::now() - begin;
-    if (!target->alive() || uint64_t(std::chrono::nanoseconds(waited).count()) > *options.timeout_ns) {
-      target->withdraw();
-      invocation.say(target->alive() ? fmt::format("process {} did not answer within {} (--timeout waits longer).",
-                                                   options.pid, text::duration(*options.timeout_ns))
-                                     : fmt::format("process {} has ended.", options.pid));
-      return kBadInput;
+    if (!target.alive() || uint64_t(std::chrono::nanoseconds(waited).count()) > timeout_ns) {
+      target.withdraw();
+      problem = target.alive() ? fmt::format("process {} did not answer within {} (--timeout waits longer).", target.pid(),
+                                             text::duration(timeout_ns))
+                               : fmt::format("process {} has ended.", target.pid());
+      return false;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
   }
-  return kOk;
+  return true;
+}
+
+int request(const RecordOptions& options, const char* what, Invocation& invocation) {
+  std::string problem;
+  const std::optional<TargetProcess> target = TargetProcess::open(options.pid, AskBy::file, problem);
+  if (!target) {
+    invocation.say(problem);
+    return kBadInput;
+  }
+  const uint64_t asked_ns = target->expect_answer();
+  const bool done = target->ask_by_file(what, problem) && answered(*target, *options.timeout_ns, problem);
+  if (const std::optional<std::string> refusal = target->refusal(asked_ns); done && refusal) {
+    problem = fmt::format("process {} refuses: {}", options.pid, *refusal);  // written before the request was taken
+  }
+  target->forget_answer();
+  if (!problem.empty()) invocation.say(problem);
+  return problem.empty() ? kOk : kBadInput;
 }
 
 int stop(const RecordOptions& options, Invocation& invocation) {
@@ -112,7 +124,12 @@ void add_record(CLI::App& app, Invocation& invocation) {
   verb->add_flag("--all", options->all, "stacks, values, calls, the recording and all dumps, until tensorscope start")
       ->excludes("--values");
   add_switch(app, invocation);
-  add(app, invocation, "start", "resume recording stacks (--values: values and calls) in a running process", start);
+  auto [resume, resumed] = add(app, invocation, "start",
+                               "resume recording stacks (--values: values and calls; --all: everything that stop --all "
+                               "stopped) in a running process",
+                               start);
+  resume->add_flag("--all", resumed->all, "everything that stop --all stopped; so does start without an option")
+      ->excludes("--values");
 }
 
 }  // namespace tensorscope::cli

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -312,15 +313,49 @@ std::string TargetProcess::request_path() const {
   return fmt::format("/proc/{}/root{}/{}", pid_, rules::kRequestFolder, name);
 }
 
-bool TargetProcess::ask_by_file(const char* what, std::string& problem) const {
-  const std::string path = request_path();
+std::string TargetProcess::answer_path() const {
+  char name[64];
+  rules::answer_file_name(unsigned(pids_.back()), stat_number(pid_, kStartTime), name);
+  return fmt::format("/proc/{}/root{}/{}", pid_, rules::kRequestFolder, name);
+}
+
+int TargetProcess::make_file(const std::string& path, int flags) const {
   struct stat theirs {};
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-  bool ok = file >= 0;
-  // The process removes it: it must own what stands in a folder where only owners may.
-  if (ok && geteuid() == 0 && stat(fmt::format("/proc/{}", pid_).c_str(), &theirs) == 0) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags, 0644);
+  // The process removes it, or writes into it: it must own what stands in a folder where only owners may.
+  if (file >= 0 && geteuid() == 0 && stat(fmt::format("/proc/{}", pid_).c_str(), &theirs) == 0) {
     [[maybe_unused]] const int changed = fchown(file, theirs.st_uid, theirs.st_gid);
   }
+  return file;
+}
+
+uint64_t TargetProcess::expect_answer() const {
+  const int file = make_file(answer_path(), 0);
+  if (file >= 0) close(file);
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);  // does not jump: dumps and answers are dated by it
+  return uint64_t(now.tv_sec) * 1'000'000'000 + uint64_t(now.tv_nsec);
+}
+
+void TargetProcess::forget_answer() const { unlink(answer_path().c_str()); }
+
+std::optional<std::string> TargetProcess::refusal(uint64_t asked_ns) const {
+  const int file = ::open(answer_path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  char text[1024];
+  const ssize_t length = ::read(file, text, sizeof text);
+  close(file);
+  std::istringstream line(std::string(text, length > 0 ? size_t(length) : 0));
+  uint64_t requested_ns = 0;
+  std::string reason;
+  const bool whole = line >> requested_ns && std::getline(line >> std::ws, reason) && !line.eof();
+  return whole && requested_ns >= asked_ns ? std::optional(reason) : std::nullopt;
+}
+
+bool TargetProcess::ask_by_file(const char* what, std::string& problem) const {
+  const std::string path = request_path();
+  const int file = make_file(path, O_EXCL);
+  bool ok = file >= 0;
   ok = ok && write(file, what, strlen(what)) == ssize_t(strlen(what));
   if (!ok) {
     problem = errno == EEXIST

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,13 @@ class TargetProcess {
   // Whether the process has taken the file. `withdraw()`: removes it where not.
   bool file_taken() const;
   void withdraw() const;
+  // Makes an empty file for the answer, before the process is asked, and returns the time (CLOCK_MONOTONIC). If the file
+  // cannot be made, no answer will come.
+  uint64_t expect_answer() const;
+  // Why the process does not do what it was asked for since then; nothing: no answer by now. `forget_answer()`: removes
+  // the file.
+  std::optional<std::string> refusal(uint64_t asked_ns) const;
+  void forget_answer() const;
   bool alive() const;
 
  private:
@@ -47,6 +55,9 @@ class TargetProcess {
   // The collector thread is there; sets own_handler_.
   bool has_collector();
   std::string request_path() const;
+  std::string answer_path() const;
+  // A file of the process's user.
+  int make_file(const std::string& path, int flags) const;
 
   pid_t pid_;
   bool own_handler_ = false;

@@ -36,6 +36,7 @@ TopSampler::~TopSampler() {
   if (!waiting_) return;
   if (!asked_->target.file_taken()) {
     asked_->target.withdraw();
+    asked_->target.forget_answer();
     return;
   }
   const auto begin = std::chrono::steady_clock::now();

@@ -19,6 +19,7 @@
 
 namespace tensorscope::format {
 struct GraphRows;
+struct ProcessMemory;
 struct References;
 struct SourceFile;
 enum class ReferenceRoot : uint8_t;
@@ -100,6 +101,7 @@ class RowCollector {
   void add_sources(const ChunkView& chunk);
   void add_source_file(const format::SourceFile& row);
   void add_process_parts(const ChunkView& chunk);
+  void add_shared_memory(const format::ProcessMemory& in, ProcessParts& out);
   void add_process_groups(const ChunkView& chunk);
   void add_end(const ChunkView& chunk);
 

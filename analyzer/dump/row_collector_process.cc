@@ -8,6 +8,23 @@
 
 namespace tensorscope::analyzer {
 
+void RowCollector::add_shared_memory(const format::ProcessMemory& in, ProcessParts& out) {
+  if (in.shared_detail()) out.shared_detail = charged(in.shared_detail()->string_view());
+  if (in.shared_left() > in.shared_total()) return count("invalid sizes of shared memory");
+  out.shared_total = in.shared_total();
+  out.shared_left = in.shared_left();
+  if (!in.shared_holders()) return;
+  SumGuard guard;
+  for (const format::SharedHolder* row : *in.shared_holders()) {
+    if (row->deleted() > row->bytes() || !guard.admits(row->bytes())) {
+      count("invalid holders of shared memory");
+      continue;
+    }
+    out.shared_holders.push_back({row->pid(), row->name() ? charged(row->name()->string_view()) : "", row->files(),
+                                  row->bytes(), row->deleted()});
+  }
+}
+
 void RowCollector::add_process_parts(const ChunkView& chunk) {
   if (!first_of_its_kind(chunk)) return;
   const auto* in = verified<format::ProcessMemory>(chunk);
@@ -23,6 +40,7 @@ void RowCollector::add_process_parts(const ChunkView& chunk) {
   } else {
     count("invalid sizes of Python's heap");
   }
+  add_shared_memory(*in, out);
   if (!in->mappings()) return;
   for (const format::Mapping* row : *in->mappings()) {
     if (row->kind() > format::MappingKind::MAX || row->anonymous() > row->resident() ||

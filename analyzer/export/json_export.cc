@@ -162,11 +162,23 @@ class JsonExport {
                           {"private_bytes", row.private_bytes},
                           {"anonymous_bytes", row.anonymous}});
     }
+    Json holders = Json::array();
+    for (const analyzer::SharedHolder& row : parts.shared_holders) {
+      holders.push_back({{"pid", number_or_null(row.pid)},
+                         {"name", text_or_null(row.name)},
+                         {"files", row.files},
+                         {"bytes", row.bytes},
+                         {"deleted_bytes", row.deleted}});
+    }
     return {{"python_arenas", number_or_null(parts.python_arenas)},
             {"python_in_use", number_or_null(parts.python_in_use)},
             {"python_detail", text_or_null(parts.python_detail)},
             {"mappings", parts.mappings.empty() ? Json(nullptr) : mappings},
-            {"mappings_detail", text_or_null(parts.mappings_detail)}};
+            {"mappings_detail", text_or_null(parts.mappings_detail)},
+            {"shared_total", number_or_null(parts.shared_total)},
+            {"shared_left", parts.shared_total == 0 ? Json(nullptr) : Json(parts.shared_left)},
+            {"shared_holders", holders},
+            {"shared_detail", text_or_null(parts.shared_detail)}};
   }
 
   static Json coverage(const analyzer::Coverage& row) {

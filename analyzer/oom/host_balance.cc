@@ -91,6 +91,11 @@ Limit limit_of(const Dump& dump) {
     case format::MemoryLimit::data:
       result.kind = PartKind::private_memory;
       break;
+    case format::MemoryLimit::shared_memory:
+      result.kind = PartKind::shared_memory;
+      result.total = counted(dump.process_parts.shared_total);
+      result.left = counted(dump.process_parts.shared_left);
+      break;
     default:
       return result;
   }
@@ -103,12 +108,35 @@ Limit limit_of(const Dump& dump) {
   return result;
 }
 
+// Files in shared memory are no memory of torch's allocator: processes have them, and what killed ones have left.
+Part shared_memory_balance(const Dump& dump, const Limit& limit) {
+  Part result = part(PartKind::shared_memory, limit.total);
+  result.parts = {part(PartKind::left, limit.left)};
+  int64_t rest = limit.total - limit.left;
+  for (const SharedHolder& holder : dump.process_parts.shared_holders) {
+    const bool own = holder.pid == dump.process.pid;
+    const PartKind kind = own ? PartKind::this_process : holder.pid == 0 ? PartKind::unheld_files : PartKind::process;
+    Part below = part(kind, counted(holder.bytes), {NoteKind::files, holder.files, 0, holder.deleted});
+    if (!own) below.note.text = holder.name;
+    below.pid = holder.pid;
+    rest -= *below.bytes;
+    result.parts.push_back(std::move(below));
+  }
+  if (dump.process_parts.shared_detail.empty()) {
+    close(result, NoteKind::shared_counted);
+  } else {
+    result.parts.push_back(part(PartKind::others, rest, {NoteKind::text, 0, 0, 0, dump.process_parts.shared_detail}));
+  }
+  return result;
+}
+
 }  // namespace
 
 Part host_balance(const View& view) {
   const Totals& totals = view.dump.totals;
   const Limit limit = limit_of(view.dump);
   if (limit.total <= 0) return process_part(view);
+  if (limit.kind == PartKind::shared_memory) return shared_memory_balance(view.dump, limit);
   Part result = part(limit.kind, limit.total);
   result.parts = {part(PartKind::left, limit.left, {limit.told ? NoteKind::none : NoteKind::copied_tables}),
                   process_part(view)};

@@ -34,6 +34,7 @@ constexpr EnumWords<PartKind> kNames[] = {
     {PartKind::machine, "machine"},
     {PartKind::address_space, "address space"},
     {PartKind::private_memory, "private memory"},
+    {PartKind::shared_memory, "shared memory"},
     {PartKind::left, "left"},
     {PartKind::resident_process, "this process"},
     {PartKind::torch, "torch"},
@@ -45,6 +46,7 @@ constexpr EnumWords<PartKind> kNames[] = {
     {PartKind::rest, "rest"},
     {PartKind::not_resident, "not resident"},
     {PartKind::child_processes, "child processes"},
+    {PartKind::unheld_files, "files of no process"},
     {PartKind::others, "others"},
 };
 static_assert(has_each(kNames, PartKind::others));

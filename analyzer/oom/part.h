@@ -41,6 +41,7 @@ enum class PartKind : uint8_t {
   machine,
   address_space,
   private_memory,
+  shared_memory,  // /dev/shm
   left,
   resident_process,  // this process, by what is resident
   torch,
@@ -52,6 +53,7 @@ enum class PartKind : uint8_t {
   rest,
   not_resident,
   child_processes,
+  unheld_files,  // in shared memory, of no process
   others
 };
 
@@ -66,6 +68,7 @@ enum class NoteKind : uint8_t {
   pids,         // numbers
   pids_without_bytes,
   children,  // count
+  files,     // count; bytes: of these, in removed ones; text: of a process, its name; of others, the largest file's
   by_driver,
   by_cuda_runtime,
   by_remainder,  // the device's total less what is free and what other processes have

@@ -182,7 +182,8 @@ class Finder {
   void child_processes() {
     const uint64_t bytes = dump_.totals.children_resident_bytes;
     const auto limit = dump_.failure ? format::MemoryLimit(dump_.failure->limit) : format::MemoryLimit::none;
-    const bool shared_limit = limit != format::MemoryLimit::address_space && limit != format::MemoryLimit::data;
+    const bool shared_limit = limit != format::MemoryLimit::address_space && limit != format::MemoryLimit::data &&
+                              limit != format::MemoryLimit::shared_memory;
     if (dump_.totals.children == 0 || bytes < room_.least() || !shared_limit) return;
     Remedy remedy;
     remedy.kind = RemedyKind::child_processes;
@@ -197,7 +198,8 @@ class Finder {
   void malloc_trim() {
     const uint64_t bytes = dump_.totals.heap_free;
     const auto limit = dump_.failure ? format::MemoryLimit(dump_.failure->limit) : format::MemoryLimit::none;
-    const bool mapped = limit == format::MemoryLimit::address_space || limit == format::MemoryLimit::data;
+    const bool mapped = limit == format::MemoryLimit::address_space || limit == format::MemoryLimit::data ||
+                        limit == format::MemoryLimit::shared_memory;
     if (mapped || bytes < room_.least()) return;
     Remedy remedy;
     remedy.kind = RemedyKind::malloc_trim;

@@ -45,6 +45,12 @@ std::string pieces_words(const PartNote& note) {
   return fmt::format("{}, the largest {}", counted(note.count, "free block"), bytes(note.bytes));
 }
 
+// "python, 3 files, of which 1.0 MiB removed"
+std::string files_words(const PartNote& note) {
+  const std::string text = (note.text.empty() ? "" : note.text + ", ") + counted(note.count, "file");
+  return note.bytes == 0 ? text : text + fmt::format("; {} in removed files", bytes(note.bytes));
+}
+
 constexpr analyzer::EnumWords<NoteKind> kNotes[] = {
     {NoteKind::none, ""},
     {NoteKind::text, ""},
@@ -55,6 +61,7 @@ constexpr analyzer::EnumWords<NoteKind> kNotes[] = {
     {NoteKind::pids, ""},
     {NoteKind::pids_without_bytes, ""},
     {NoteKind::children, ""},
+    {NoteKind::files, ""},
     {NoteKind::by_driver, "reported by the driver"},
     {NoteKind::by_cuda_runtime, "CUDA allocations by other libraries"},
     {NoteKind::by_remainder, "total minus free memory and other processes"},
@@ -122,6 +129,8 @@ std::string label_words(const Part& part) {
       return "address space limit (RLIMIT_AS)";
     case PartKind::private_memory:
       return "private memory limit (RLIMIT_DATA)";
+    case PartKind::shared_memory:
+      return "shared memory (/dev/shm)";
     case PartKind::resident_process:
       return "this process, resident";
     case PartKind::torch:
@@ -157,6 +166,8 @@ std::string note_words(const PartNote& note) {
       return pids_words(note) + "; the driver does not report how much each has";
     case NoteKind::children:
       return fmt::format("{} process{}", count(note.count), note.count == 1 ? "" : "es");
+    case NoteKind::files:
+      return files_words(note);
     default:
       return fixed_words(note.kind);
   }

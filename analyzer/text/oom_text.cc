@@ -45,6 +45,8 @@ const char* limit_words(uint8_t limit) {
       return "address space limit (RLIMIT_AS)";
     case MemoryLimit::data:
       return "private memory limit (RLIMIT_DATA)";
+    case MemoryLimit::shared_memory:
+      return "shared memory, /dev/shm";
     default:
       break;
   }
@@ -127,6 +129,9 @@ class OomText {
     return text;
   }
 
+  bool of_shared_memory() const {
+    return failure_ != nullptr && MemoryLimit(failure_->limit) == MemoryLimit::shared_memory;
+  }
   const char* subject_name() const { return story_.device.is_cpu() ? "the host" : nullptr; }
   std::string subject() const { return subject_name() != nullptr ? subject_name() : story_.device.text(); }
 
@@ -144,7 +149,7 @@ class OomText {
     const std::string error = brief ? fmt::format(" ({})", failure_->error) : "";
     switch (FailureKind(failure_->kind)) {
       case FailureKind::low_memory: {
-        std::string text = "low memory, nothing has failed yet: ";
+        std::string text = fmt::format("low {}memory, nothing has failed yet: ", of_shared_memory() ? "shared " : "");
         if (failure_->limit_bytes == 0) return text + "remaining memory not known";
         return text + fmt::format("{} left of {} ({})", bytes(failure_->left_bytes), bytes(failure_->limit_bytes),
                                   limit_words(failure_->limit));
@@ -208,6 +213,12 @@ class OomText {
       add(PartKind::malloc_in_use, "malloc");
       add(PartKind::child_processes, "child processes");
       add(PartKind::not_resident, "not resident");
+      add(PartKind::this_process, "this process");
+      for (const Part& part : balance.parts) {
+        if (part.kind != PartKind::process || !part.bytes || *part.bytes <= 0) continue;
+        list += fmt::format("{}process {} {}", list.empty() ? "" : ", ", part.pid, bytes(uint64_t(*part.bytes)));
+      }
+      add(PartKind::unheld_files, "files of no process");
       add(PartKind::others, "others");
       add(PartKind::left, "left");
     } else {
@@ -299,6 +310,12 @@ class OomText {
   void who_has_it() {
     title(story_.device.is_cpu() ? "memory of the host" : fmt::format("memory of {}", subject())) +=
         balance_text(story_.balance, terminal_, glossary_);
+    if (of_shared_memory()) {
+      sentence(
+          "  Batches that are kept, and DataLoader workers with batches that they have prefetched, hold files there. "
+          "Files of no process stay until they are removed (rm /dev/shm/NAME). In a container, /dev/shm is as large "
+          "as it was started with: docker run --shm-size=8g, or --ipc=host.");
+    }
     if (!story_.device.is_cpu() && story_.cached.bytes > 0 && story_.request > 0)
       sentence("  " + why_cached(), Style::plain, 2);
     const Part* left = story_.balance.find(PartKind::left);

@@ -11,26 +11,24 @@ namespace tensorscope::collector {
 namespace {
 
 constinit std::atomic<bool> g_stopped{false};
-bool g_values_were_on = false, g_recording_was_on = false;  // collector
 
 }  // namespace
 
 void stop_all() {
-  stacks::stop_capturing();
-  if (g_stopped.exchange(true)) return;
-  g_values_were_on = watch::values_are_on();
-  g_recording_was_on = recording::is_on();
-  watch::stop_values();
-  recording::switch_off();
+  g_stopped.store(true, std::memory_order_relaxed);
+  stacks::stop_capturing(StoppedBy::all);
+  watch::stop_values(StoppedBy::all);
+  recording::hold();
 }
 
 void start_all() {
-  stacks::start_capturing();
-  if (!g_stopped.exchange(false)) return;
-  if (g_values_were_on) watch::start_values();
-  if (g_recording_was_on) recording::switch_on();
+  g_stopped.store(false, std::memory_order_relaxed);
+  stacks::start_capturing(StoppedBy::own_switch);
+  stacks::start_capturing(StoppedBy::all);
+  watch::start_values(StoppedBy::all);
+  recording::go_on();
 }
 
-bool dumps_are_off() { return g_stopped.load(std::memory_order_relaxed); }
+bool all_is_stopped() { return g_stopped.load(std::memory_order_relaxed); }
 
 }  // namespace tensorscope::collector

@@ -16,9 +16,10 @@ namespace {
 
 // Measured with 1,000 to 200,000 tensors and nodes on CPython 3.11 and torch 2.13 (docs/limits.md), and rounded up:
 // chunks while they are put together, with texts, stacks and source lines; a node of the graph with its edges, its
-// saved tensors and its place in the walk; a tensor's place in that walk; a tensor in the short report.
+// saved tensors and its place in the walk; a tensor's place in that walk; a tensor and an allocation in the short report.
 constexpr uint64_t kChunks = uint64_t{4} << 20;
-constexpr uint64_t kNode = 420, kTensorInGraph = 32, kTensorInReport = 144;
+constexpr uint64_t kNode = 420, kTensorInGraph = 32, kTensorInReport = 144, kAllocationInReport = 40;
+constexpr size_t kFewTensors = 100;
 // In the file: a tensor with its holders and an allocation.
 constexpr uint64_t kTensorInFile = 260, kAllocationInFile = 64, kNodeInFile = 320;
 
@@ -28,15 +29,21 @@ bool take(uint64_t bytes, uint64_t& rest) {
   return true;
 }
 
+size_t most(uint64_t bytes, size_t tensors, size_t allocations, uint64_t each) {
+  const uint64_t common = allocations * kAllocationInReport;
+  const size_t fit = size_t(std::min<uint64_t>(tensors, (bytes - std::min(bytes, common)) / each));
+  return fit < tensors && fit < kFewTensors ? 0 : fit;
+}
+
 }  // namespace
 
 MemoryRoom MemoryRoom::of(const SystemMemory& memory) {
   MemoryRoom room;
-  for (const SystemLimit limit :
-       {SystemLimit::cgroup, SystemLimit::machine, SystemLimit::address_space, SystemLimit::data}) {
-    const LimitState& state = *memory.find(limit);
+  for (const WatchedLimit& watched : kWatchedLimits) {
+    const LimitState& state = memory.*watched.state;
     const uint64_t left = state.left;
-    if (state.is_set() && left < room.left) room = {limit, left, left - left / 8, left - left / 4};
+    if (!state.is_set() || watched.used_by == UsedBy::files || left >= room.left) continue;
+    room = {watched.limit, left, left - left / 8, left - left / 4};
   }
   return room;
 }
@@ -47,20 +54,8 @@ MemoryRoom MemoryRoom::now() {
 }
 
 const char* place_of(SystemLimit limit) {
-  switch (limit) {
-    case SystemLimit::cgroup:
-      return "in the control group";
-    case SystemLimit::machine:
-      return "on the machine";
-    case SystemLimit::address_space:
-      return "of the address space (RLIMIT_AS)";
-    case SystemLimit::data:
-      return "of RLIMIT_DATA";
-    case SystemLimit::none:
-    case SystemLimit::device:
-      break;
-  }
-  return "";
+  const WatchedLimit* const watched = find_watched(limit);
+  return watched != nullptr ? watched->place : "";
 }
 
 DumpPlan plan_dump(const DumpSize& size, const MemoryRoom& room) {
@@ -72,7 +67,8 @@ DumpPlan plan_dump(const DumpSize& size, const MemoryRoom& room) {
   uint64_t rest = room.usable - std::min(room.usable, plan.rows_need);
   plan.sizes = size.names && take(size.tensors * sizeof(python::TensorSize), rest);
   plan.graph = take(graph_needs(size.nodes, size.tensors), rest);
-  plan.facts = size.report && take(size.tensors * sizeof(dump::TensorFacts), rest);
+  // The facts and the report that is made from them.
+  if (size.report) plan.facts = most(rest, size.tensors, size.allocations, sizeof(dump::TensorFacts) + kTensorInReport);
   return plan;
 }
 
@@ -93,6 +89,8 @@ uint64_t graph_needs(size_t nodes, size_t tensors) {
   return nodes == 0 ? 0 : nodes * kNode + tensors * kTensorInGraph;
 }
 
-uint64_t report_needs(size_t tensors) { return tensors * kTensorInReport; }
+size_t most_in_report(uint64_t bytes, size_t tensors, size_t allocations) {
+  return most(bytes, tensors, allocations, kTensorInReport);
+}
 
 }  // namespace tensorscope::collector

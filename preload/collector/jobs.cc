@@ -7,6 +7,7 @@
 
 #include "collector/all_switch.h"
 #include "collector/collector.h"
+#include "collector/refusal.h"
 #include "collector/request_file.h"
 #include "collector/watches.h"
 #include "python/gil_thread.h"
@@ -15,7 +16,6 @@
 #include "support/clock.h"
 #include "support/fresh_in_child.h"
 #include "support/futex.h"
-#include "support/message.h"
 #include "support/option_values.h"
 #include "support/options.h"
 #include "tensorscope/rules/request_name.h"
@@ -51,9 +51,9 @@ DumpFunction g_write = write_real_dump;
 
 // Who asks for a dump while all is stopped is told so; what is written by itself is not missed.
 bool write_with_recording(const DumpRequest& request, char* path, size_t path_size) {
-  if (dumps_are_off()) {
+  if (all_is_stopped()) {
     const bool asked = request.reason == Reason::signal || request.reason == Reason::call;
-    if (asked && !request.passing) say("no dump: stopped by tensorscope stop --all");
+    if (asked) refuse(request, "no dump: stopped by tensorscope stop --all");
     return false;
   }
   recording::flush_now();
@@ -79,6 +79,7 @@ DumpRequest asked_request() {
   const Request asked = std::exchange(g_requests.asked, Request::none);
   const bool top = asked == Request::top || asked == Request::top_cheap;
   DumpRequest request = {Reason::call, top ? rules::kDetailOfTop : "tensorscope snapshot --no-signal", monotonic_ns()};
+  request.by_file = true;
   request.passing = top;
   request.names = asked != Request::top_cheap;
   return request;

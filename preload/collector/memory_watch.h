@@ -2,9 +2,9 @@
 //
 // A limit is low where less is left than the share; that is reported once, and again only after more than twice the
 // share had been left. Memory that is allocated but not yet touched is counted as used by control groups and the
-// machine: the program will touch it without another event. Of these two, which many processes share, nothing is
-// reported to a process that itself has less than the share in use: its picture would explain nothing. What a forked
-// child has from its parent is the parent's: the parent was told.
+// machine: the program will touch it without another event. Of these two and of shared memory (/dev/shm), which
+// many processes share, nothing is reported to a process that itself has less than the share in use: its picture would
+// explain nothing. What a forked child has from its parent is the parent's: the parent was told.
 //
 // Context: any; one thread at a time. Units: bytes, milliseconds.
 #pragma once
@@ -37,9 +37,8 @@ class MemoryWatch {
   void begin_in_child() { inherited_ = kNotMeasured; }
 
  private:
-  static constexpr size_t kLimits = 4;
   static constexpr uint64_t kNotMeasured = UINT64_MAX;
-  bool told_[kLimits] = {};
+  bool told_[kWatchedLimitsCount] = {};
   uint64_t inherited_ = 0;  // what was in use at the first look of a forked child
 };
 

@@ -28,7 +28,11 @@ enum class Request : uint8_t {
   no_record
 };
 
-// Takes the request that is there: its file is removed, which tells the asker that it was seen.
+// Takes the request that is there: its file is removed, which tells the asker that it was seen. What is to be switched
+// on while all is stopped is none, and the asker is told so first.
 Request take_request_file();
+
+// Tells who waits, if anybody does, why what was asked for then is not done (rules/request_name.h).
+void answer_request(uint64_t requested_ns, const char* reason);
 
 }  // namespace tensorscope::collector

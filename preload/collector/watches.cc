@@ -8,6 +8,7 @@
 #include "collector/collector.h"
 #include "collector/growth_watch.h"
 #include "collector/memory_watch.h"
+#include "dump/shared_files.h"
 #include "live/device_table.h"
 #include "live/recorder.h"
 #include "oom/failure_limits.h"
@@ -32,6 +33,7 @@ constinit SpinLock g_looking;  // only ever tried; whose thread has it owns what
 constinit LimitReader g_reader;
 // When to look holds in a forked child as well.
 constinit uint64_t g_limits_above = UINT64_MAX;   // live bytes of the CPU
+constinit uint64_t g_shared_mapped = 0;           // of the last look of the collector
 constinit std::atomic<uint64_t> g_look_at_ns{0};  // 0: never
 
 // What this process was told, and has written.
@@ -89,47 +91,22 @@ void set_marks() {
   }
 }
 
-constexpr struct {
-  SystemLimit limit;
-  const char* name;
-} kLimits[] = {{SystemLimit::cgroup, "control group"},
-               {SystemLimit::machine, "machine"},
-               {SystemLimit::address_space, "RLIMIT_AS"},
-               {SystemLimit::data, "RLIMIT_DATA"}};
-
 // A text for each set of limits, written when it is first met.
 void record_coverage(const SystemMemory& memory) {
-  static constinit char texts[1 << 4][64] = {};
+  static constinit char texts[1 << kWatchedLimitsCount][80] = {};
   unsigned set = 0;
-  for (size_t i = 0; i < 4; ++i) set |= unsigned(memory.find(kLimits[i].limit)->is_set()) << i;
+  for (size_t i = 0; i < kWatchedLimitsCount; ++i) set |= unsigned((memory.*kWatchedLimits[i].state).is_set()) << i;
   if (set == 0) return set_coverage(Subject::low_memory, Seen::no, "the system does not report available memory");
   char* const text = texts[set];
   if (text[0] == 0) {
     size_t length = size_t(snprintf(text, sizeof(texts[set]), "watched:"));
-    for (size_t i = 0; i < 4; ++i) {
+    for (size_t i = 0; i < kWatchedLimitsCount; ++i) {
       if ((set >> i & 1) == 0) continue;
       const char* comma = length > sizeof("watched:") ? "," : "";
-      length += size_t(snprintf(text + length, sizeof(texts[set]) - length, "%s %s", comma, kLimits[i].name));
+      length += size_t(snprintf(text + length, sizeof(texts[set]) - length, "%s %s", comma, kWatchedLimits[i].name));
     }
   }
   set_coverage(Subject::low_memory, Seen::yes, text);
-}
-
-const char* text_of(SystemLimit limit) {
-  switch (limit) {
-    case SystemLimit::cgroup:
-      return "little memory is left in the control group";
-    case SystemLimit::machine:
-      return "little memory is left on the machine";
-    case SystemLimit::address_space:
-      return "little address space is left (RLIMIT_AS)";
-    case SystemLimit::data:
-      return "little is left of RLIMIT_DATA";
-    case SystemLimit::none:
-    case SystemLimit::device:
-      break;
-  }
-  return "";
 }
 
 // As with failures: so many in all, one within a time for each limit.
@@ -144,7 +121,8 @@ bool dump_is_due(SystemLimit limit, uint64_t now_ns) {
 // By the thread that looks. `pending`: bytes that were allocated for a request that is still being answered. True:
 // `low` says which limit is near.
 bool look_at_limits(uint64_t pending, dump::Failure& low) {
-  const SystemMemory memory = g_reader.read();
+  SystemMemory memory = g_reader.read();
+  memory.shared_mapped = g_shared_mapped;
   const uint64_t heap = live_heap();
   const MemoryWatch::Verdict verdict = g_watches.memory.look(memory, heap, pending, options().low_memory);
   const uint64_t live = live_bytes(DeviceTable::kCpu);
@@ -159,9 +137,16 @@ bool look_at_limits(uint64_t pending, dump::Failure& low) {
   low.limit = verdict.low;
   low.limit_bytes = verdict.limit;
   low.left_bytes = verdict.left;
-  low.error = text_of(verdict.low);
+  low.error = find_watched(verdict.low)->is_low;
   low.failed_ns = now;
   return true;
+}
+
+// Where little of it is left it matters whether this process holds any.
+void look_at_shared_memory() {
+  const LimitState space = shared_memory();
+  const uint64_t low = options().low_memory.of(space.limit);
+  g_shared_mapped = space.is_set() && space.left / 4 < low ? dump::shared_bytes_of_this_process() : 0;
 }
 
 // Context: hook.
@@ -220,6 +205,7 @@ bool limit_is_near(dump::Failure& low) {
   if (at == 0 || monotonic_ns() < at) return false;
   const Look look;
   if (!look) return false;
+  look_at_shared_memory();
   // As seldom as the last look wants it, unless so much has gone elsewhere that half of the rest could be taken unseen.
   const uint64_t before = g_limits_above;
   const bool near = look_at_limits(0, low);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collector/dump_budget.h"
+#include "collector/refusal.h"
 #include "dump/cupti_chunks.h"
 #include "dump/device_chunks.h"
 #include "dump/disk_limit.h"
@@ -91,6 +92,7 @@ struct Tables {
   bool facts_known = false;
   DumpPlan plan;
   LeftOut left_out;
+  dump::SharedFiles shared;
   cupti::Activity cupti;
   devices::DriverAnswers driver;  // about CUDA devices, wanted at the end
 };
@@ -144,8 +146,8 @@ bool plan(const DumpRequest& request, Tables& tables, dump::DumpFile& file) {
   const bool names = options().names && request.names;
   if (tables.plan.rows && names && !tables.plan.sizes) tables.left_out.add("the order of names by size", room);
   if (room.is_tight()) file.write_through();
-  if (tables.plan.rows || request.passing) return tables.plan.rows;
-  say("no dump: it needs about %s for %s, and only %s is left %s", ByteText(tables.plan.rows_need).c_str(),
+  if (tables.plan.rows) return true;
+  refuse(request, "no dump: it needs about %s for %s, and only %s is left %s", ByteText(tables.plan.rows_need).c_str(),
       CountText(sizes.tensors, "tensor").c_str(), ByteText(room.left).c_str(), place_of(room.limit));
   return false;
 }
@@ -154,7 +156,7 @@ bool phase1(const DumpRequest& request, const dump::DumpFacts& facts, Tables& ta
             Summary& summary) {
   const dump::ForkGateScope gate;
   if (!gate) {
-    say("no dump: a fork of this process has not finished for %u s", dump::kGatePatienceMs / 1000);
+    refuse(request, "no dump: a fork of this process has not finished for %u s", dump::kGatePatienceMs / 1000);
     return false;
   }
   stacks::start_python();  // a C++ program may have an interpreter by now
@@ -169,15 +171,15 @@ bool phase1(const DumpRequest& request, const dump::DumpFacts& facts, Tables& ta
   });
   if (!plan(request, tables, file)) return false;
   if (!tables.view.take()) {
-    say("no dump: the tables could not be copied (no memory, or a table is busy)");
+    refuse(request, "no dump: the tables could not be copied (no memory, or a table is busy)");
     return false;
   }
   int8_t devices[devices::DriverAnswers::kMostDevices];
   tables.driver.ask(devices, dump::used_cuda_devices(tables.view, devices));
-  if (tables.plan.facts) tables.facts_known = tables.facts.reserve(tables.view.tensors.size);
+  if (tables.plan.facts) tables.facts_known = tables.facts.reserve(std::min(tables.plan.facts, tables.view.tensors.size));
   bool ok = false;
   if (!tables.objects.refresh() || !run_if_memory_lasts([&] { ok = write_tables(facts, tables, file, summary); })) {
-    say(kNoMemory);
+    refuse(request, kNoMemory);
     return false;
   }
   return ok;
@@ -221,7 +223,7 @@ bool add_graph(const Tables& tables, dump::DumpFile& file, torch::Graph& graph) 
 }
 
 // False: the file could not be written. `graph` outlives work that is abandoned when memory runs out.
-bool graph_phase(Tables& tables, dump::DumpFile& file, torch::Graph& graph) {
+bool graph_phase(const DumpRequest& request, Tables& tables, dump::DumpFile& file, torch::Graph& graph) {
   Reserve reserve;
   bool ok = false;
   const MemoryRoom room = MemoryRoom::now();
@@ -232,7 +234,7 @@ bool graph_phase(Tables& tables, dump::DumpFile& file, torch::Graph& graph) {
     graph = torch::Graph{};
     graph.detail = fits ? "not enough memory" : kTooLittleLeft;
     if (!run_if_memory_lasts([&] { ok = dump::write_graph(graph, file); })) {
-      say(kNoMemory);
+      refuse(request, kNoMemory);
       return false;
     }
   }
@@ -291,10 +293,10 @@ bool phase2(const DumpRequest& request, const python::SnapshotFacts& facts, Tabl
     if (request.names) record_module_paths(found.names);
     ok = ok && dump::write_device_memory(tables.view, found.allocator, tables.driver, file);
     ok = ok && dump::write_process_groups(found.groups, file);
-    ok = ok && dump::write_process_memory(found.heap, mappings, file);
+    ok = ok && dump::write_process_memory(found.heap, mappings, tables.shared, file);
     ok = ok && sources.write(file) && dump::write_coverage(file, tables.left_out.text()) && dump::write_end(file);
   });
-  if (!ended) say(kNoMemory);
+  if (!ended) refuse(request, kNoMemory);
   return ended && ok;
 }
 
@@ -356,10 +358,10 @@ void count(Reason reason) {
 }
 
 // False: the dump is larger than all dumps may be, and a line has said so.
-bool fits_on_disk(const char* directory, const dump::DumpFile& file) {
+bool fits_on_disk(const DumpRequest& request, const char* directory, const dump::DumpFile& file) {
   const uint64_t limit = options().disk_limit;
   if (limit == 0 || dump::make_room_on_disk(directory, limit, file.bytes())) return true;
-  say("no dump: it takes %s, and TENSORSCOPE_DISK_LIMIT is %s", ByteText(file.bytes()).c_str(),
+  refuse(request, "no dump: it takes %s, and TENSORSCOPE_DISK_LIMIT is %s", ByteText(file.bytes()).c_str(),
       ByteText(limit).c_str());
   return false;
 }
@@ -407,11 +409,13 @@ struct DumpTimes {
 void print_short_report(const DumpRequest& request, Tables& tables, const torch::Graph& graph,
                         const python::ProgramFacts& found, const char* path, const char* summary,
                         const char* dump_failed) {
-  const oom::DumpTables rows = {tables.view, tables.facts.rows(), graph, found.references};
+  const size_t wanted = tables.view.tensors.size;
+  const size_t most = most_in_report(MemoryRoom::now().usable, tables.facts.size(), tables.view.allocations.size);
+  const bool known = tables.facts_known && (most > 0 || wanted == 0);
+  const oom::DumpTables rows = {tables.view, tables.facts.largest(most), graph, found.references};
   torch::ObjectClasses* const classes = tables.reader != nullptr ? &tables.reader->classes() : nullptr;
   tables.driver.wait();
-  const bool fits = MemoryRoom::now().has(report_needs(rows.tensors.size()));
-  oom::print_report({*request.failure, rows, classes, found.allocator, tables.driver, tables.facts_known && fits, path,
+  oom::print_report({*request.failure, rows, classes, found.allocator, tables.driver, tables.shared, known, path,
                      summary, dump_failed, g_written.named, monotonic_ns() - g_written.named_ns});
 }
 
@@ -448,11 +452,12 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
   times.tables = monotonic_ns();
   if (written) sources.start(tables.view, request.failure != nullptr ? request.failure->site : 0, tables.cupti);
   if (written) read_mappings(mappings);
-  written = written && graph_phase(tables, file, graph);
+  if (written) dump::look_at_shared_files(request.failure, tables.shared);
+  written = written && graph_phase(request, tables, file, graph);
   times.graph = monotonic_ns();
-  written = written && look() && (request.passing || fits_on_disk(directory, file)) && name_file(file, base, name);
+  written = written && look() && (request.passing || fits_on_disk(request, directory, file)) && name_file(file, base, name);
   if (!written) {
-    if (file.error() != 0) say("no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
+    if (file.error() != 0) refuse(request, "no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
     const char* why = file.error() != 0 ? "the dump could not be written (see above)" : "";
     if (short_report_wanted(request)) print_short_report(request, tables, graph, found, "", "", why);
     return false;
@@ -485,7 +490,7 @@ bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]) {
   path[0] = 0;
   g_open_file = &file;
   bool ok = false;
-  if (!run_if_memory_lasts([&] { ok = write_whole_dump(request, file, directory, path); })) say(kNoMemory);
+  if (!run_if_memory_lasts([&] { ok = write_whole_dump(request, file, directory, path); })) refuse(request, kNoMemory);
   g_open_file = nullptr;
   return ok;
 }

@@ -4,8 +4,11 @@
 // Context: collector.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "support/ids.h"
 #include "support/pages.h"
@@ -38,14 +41,37 @@ class TensorFactRows {
     room_ = rows_ != nullptr ? count : 0;
     return rows_ != nullptr || count == 0;
   }
+  // Of more rows than there is room for, those of the largest storages stay.
   void add(const TensorFacts& facts) {
-    if (size_ < room_) rows_[size_++] = facts;
+    if (size_ < room_) {
+      rows_[size_++] = facts;
+      return;
+    }
+    if (size_ == 0) return;
+    if (!std::exchange(is_heap_, true)) std::make_heap(rows_, rows_ + size_, larger);
+    if (!larger(facts, rows_[0])) return;
+    std::pop_heap(rows_, rows_ + size_, larger);
+    rows_[size_ - 1] = facts;
+    std::push_heap(rows_, rows_ + size_, larger);
   }
-  std::span<const TensorFacts> rows() const { return {rows_, size_}; }  // in serial order
+  // After the last row: the largest, so many at most, in serial order.
+  std::span<const TensorFacts> largest(size_t most) {
+    if (most < size_) {
+      std::nth_element(rows_, rows_ + most, rows_ + size_, larger);
+      size_ = most;
+    }
+    std::sort(rows_, rows_ + size_, [](const TensorFacts& a, const TensorFacts& b) { return a.serial < b.serial; });
+    return {rows_, size_};
+  }
+  size_t size() const { return size_; }
 
  private:
+  static bool larger(const TensorFacts& a, const TensorFacts& b) {
+    return a.storage_nbytes != b.storage_nbytes ? a.storage_nbytes > b.storage_nbytes : a.serial < b.serial;
+  }
   TensorFacts* rows_ = nullptr;
   size_t room_ = 0, size_ = 0;
+  bool is_heap_ = false;  // the smallest is the first
 };
 
 }  // namespace tensorscope::dump

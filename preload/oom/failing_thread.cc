@@ -106,6 +106,9 @@ void shared_memory_failed() {
   }
   dump::Failure failure;
   failure.device = {0, -1};
+  failure.limit = SystemLimit::shared_memory;
+  failure.limit_bytes = shared.limit;
+  failure.left_bytes = shared.left;
   failure.error = error;
   handle(failure);
 }

@@ -41,6 +41,7 @@ uint32_t number_of(std::span<const TensorFacts> tensors, Serial serial) {
 
 const char* row_text(Category category) {
   if (category == kRounding) return "rounding";
+  if (category == kNotLookedAt) return "not looked at";
   return category == Category::unknown     ? "other"
          : category == Category::workspace ? "in no tensor"
                                            : category::text(category);
@@ -281,6 +282,18 @@ Holdings find_holdings(const DumpTables& tables, const TensorLinks& links, const
     ++holdings.items_of[size_t(item.category)];
     holdings.items.push_back(item);
   };
+  // An item a site: there may be many, and memory is short.
+  const bool partial = tables.tensors.size() < view.tensors.size;
+  std::unordered_map<SiteId, size_t> not_looked_at;
+  const auto add_not_looked_at = [&](const live::AllocationEntry& block) {
+    const auto [known, fresh] = not_looked_at.try_emplace(block.site, holdings.items.size());
+    if (fresh) return add({block.nbytes, block.site, kNotLookedAt, kNone, block.node});
+    Item& item = holdings.items[known->second];
+    item.bytes += block.nbytes;
+    ++item.count;
+    holdings.by_category[size_t(kNotLookedAt)] += block.nbytes;
+    ++holdings.items_of[size_t(kNotLookedAt)];
+  };
   rules::IntervalUnion counted;
   for (const Storage& storage : storages_of(Known(tables, links, frames), index, device)) {
     const uint32_t allocation = storage.allocation;
@@ -295,7 +308,9 @@ Holdings find_holdings(const DumpTables& tables, const TensorLinks& links, const
     const live::AllocationEntry& block = view.allocations[i];
     const uint32_t first = shares.first_item(i);
     holdings.bytes += block.nbytes;
-    if (first == rules::AllocationShares::kNoItem) {
+    if (first == rules::AllocationShares::kNoItem && partial) {
+      add_not_looked_at(block);
+    } else if (first == rules::AllocationShares::kNoItem) {
       add({block.nbytes, block.site, Category::workspace, kNone, block.node});
     } else if (const uint64_t rounding = shares.left(i); rounding != 0) {
       holdings.items[first].bytes += rounding;

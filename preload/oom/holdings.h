@@ -23,7 +23,9 @@ namespace tensorscope::oom {
 
 using category::Category;
 inline constexpr Category kRounding = Category(category::kCategories);  // ends of blocks that their tensors do not use
-inline constexpr size_t kCategories = category::kCategories + 1;
+// Blocks without a tensor, where not all tensors were looked at.
+inline constexpr Category kNotLookedAt = Category(category::kCategories + 1);
+inline constexpr size_t kCategories = category::kCategories + 2;
 // As a row of the report: unknown is "other", blocks that no tensor refers to are "in no tensor".
 const char* row_text(Category category);
 
@@ -31,7 +33,7 @@ inline constexpr uint32_t kNone = UINT32_MAX;
 
 struct DumpTables {
   const live::SnapshotView& view;
-  std::span<const dump::TensorFacts> tensors;  // in serial order
+  std::span<const dump::TensorFacts> tensors;  // in serial order; fewer than the view's: the largest
   const torch::Graph& graph;
   const python::References& references;
 };
@@ -67,6 +69,7 @@ struct Item {
   Category category = Category::workspace;
   uint32_t tensor = kNone;  // the tensor that the category comes from
   Serial node = 0;          // autograd node in whose backward the memory was made, 0: none
+  uint32_t count = 1;       // of allocations: those of one site that were not looked at are one item
 };
 
 struct Holdings {

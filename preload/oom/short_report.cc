@@ -39,21 +39,9 @@ struct DeviceText {
 };
 
 const char* limit_text(SystemLimit limit) {
-  switch (limit) {
-    case SystemLimit::device:
-      return "memory of the device";
-    case SystemLimit::cgroup:
-      return "memory of the cgroup";
-    case SystemLimit::machine:
-      return "memory of the machine";
-    case SystemLimit::address_space:
-      return "address space (ulimit -v)";
-    case SystemLimit::data:
-      return "data of the process (ulimit -d)";
-    case SystemLimit::none:
-      break;
-  }
-  return "memory";
+  if (limit == SystemLimit::device) return "memory of the device";
+  const WatchedLimit* const watched = find_watched(limit);
+  return watched != nullptr ? watched->amount : "memory";
 }
 
 void write_headline(const dump::Failure& failure, ReportText& text) {
@@ -70,8 +58,9 @@ void write_headline(const dump::Failure& failure, ReportText& text) {
     case dump::Kind::pinned:
       return text.line("tensorscope: out of page-locked host memory%s%s", asking, bytes);
     case dump::Kind::low_memory:
-      return text.line("tensorscope: memory is nearly used up: %s left%s%s%s", ByteText(failure.left_bytes).c_str(),
-                       known ? " with the " : "", bytes, known ? " that are asked for now" : "");
+      return text.line("tensorscope: %smemory is nearly used up: %s left%s%s%s",
+                       failure.limit == SystemLimit::shared_memory ? "shared " : "",
+                       ByteText(failure.left_bytes).c_str(), known ? " with the " : "", bytes, known ? " that are asked for now" : "");
     case dump::Kind::unknown:
       break;
   }
@@ -85,12 +74,31 @@ void write_failure_place(const ReportFacts& facts, ReportText& text) {
             facts.forward, facts.thread[0] != 0 ? ", thread " : "", facts.thread);
 }
 
+// "this process 800.0 KiB in 3 files, python 4242 100.0 KiB in 1 file"
+void write_shared_files(const dump::SharedFiles& shared, ReportText& text) {
+  if (!shared.looked) return text.line("  who holds it is unknown: %s", shared.detail);
+  constexpr size_t kNamed = 4;
+  for (size_t i = 0; i < std::min(shared.count, kNamed); ++i) {
+    const dump::SharedHolder& holder = shared.holders[i];
+    char who[80] = "this process";
+    if (holder.pid == 0) {
+      snprintf(who, sizeof(who), "no process: %s%s", holder.name, holder.files > 1 ? " and others" : "");
+    } else if (holder.pid != process_info().pid) {
+      snprintf(who, sizeof(who), "process %u (%s)", holder.pid, holder.name);
+    }
+    text.line("    %10s %s, %s", ByteText(holder.bytes).c_str(), CountText(holder.files, "file").c_str(), who);
+  }
+  if (shared.count > kNamed) text.line("    and %zu more", shared.count - kNamed);
+  if (*shared.detail != 0) text.line("    %s", shared.detail);
+}
+
 void write_limits(const ReportFacts& facts, ReportText& text) {
   const dump::Failure& failure = facts.failure;
   if (failure.limit_bytes != 0) {
     text.line("  %s: %s, of which %s was left", limit_text(failure.limit), ByteText(failure.limit_bytes).c_str(),
               ByteText(failure.left_bytes).c_str());
   }
+  if (facts.shared != nullptr) write_shared_files(*facts.shared, text);
   if (facts.other_processes != 0) {
     text.line("  other processes have %s of it, more than this one", ByteText(facts.other_processes).c_str());
   }
@@ -112,7 +120,12 @@ void write_limits(const ReportFacts& facts, ReportText& text) {
 
 void write_categories(const ReportFacts& facts, ReportText& text) {
   if (facts.bytes == 0) return text.line("  no live memory on %s was recorded", DeviceText(facts.device).text);
-  text.line("  who has the %s on %s:", ByteText(facts.bytes).c_str(), DeviceText(facts.device).text);
+  char largest[128] = "";
+  if (facts.looked_at < facts.tensors) {
+    snprintf(largest, sizeof(largest), " (the largest %s of %s)", CountText(facts.looked_at).c_str(),
+             CountText(facts.tensors, "tensor").c_str());
+  }
+  text.line("  who has the %s on %s%s:", ByteText(facts.bytes).c_str(), DeviceText(facts.device).text, largest);
   uint64_t told = 0;
   for (const ReportFacts::Row& row : std::span(facts.categories).first(kReportCategories)) {
     if (row.bytes == 0) break;
@@ -227,10 +240,11 @@ void write_report(const ReportFacts& facts, ReportText& text) {
   write_headline(facts.failure, text);
   write_failure_place(facts, text);
   write_limits(facts, text);
-  if (facts.holdings_known) {
+  // The allocator knows nothing of shared memory.
+  if (facts.shared == nullptr && facts.holdings_known) {
     write_categories(facts, text);
     write_sites(facts, text);
-  } else {
+  } else if (facts.shared == nullptr) {
     text.line("  the holders of the memory are unknown: %s", facts.holdings_missing);
   }
   write_what_could_go(facts, text);
@@ -273,6 +287,7 @@ void fill_failure(const ReportSources& sources, ReportFacts& facts) {
   const dump::Failure& failure = sources.failure;
   const live::SnapshotView& view = sources.tables.view;
   facts.failure = failure;
+  if (failure.limit == SystemLimit::shared_memory) facts.shared = &sources.shared;
   facts.path = sources.path;
   facts.earlier = sources.earlier;
   facts.earlier_age_ns = sources.earlier_age_ns;
@@ -367,7 +382,8 @@ std::vector<Group> largest_groups(const live::SnapshotView& view, const Holdings
     const auto [key, fresh] = keys.try_emplace(item.site, 0);
     if (fresh) key->second = dump::place_key(site_of(view, item.site));
     Group& group = by_key[key->second];
-    if (group.items++ == 0) group.site = item.site;
+    if (group.members.empty()) group.site = item.site;
+    group.items += item.count;
     group.bytes += item.bytes;
     group.members.push_back(i);
   }
@@ -459,6 +475,7 @@ void fill_holdings(const ReportSources& sources, ReportFacts& facts) {
   std::copy(rows, rows + kCategories, facts.categories);
   facts.bytes = holdings.bytes;
   facts.garbage = holdings.garbage;
+  facts.looked_at = sources.tables.tensors.size();
   facts.holdings_known = true;
 }
 

@@ -14,6 +14,7 @@
 #include "devices/segments.h"
 #include "dump/failure.h"
 #include "dump/places.h"
+#include "dump/shared_files.h"
 #include "oom/holdings.h"
 #include "torch/metadata/object_class.h"
 
@@ -70,11 +71,13 @@ struct ReportFacts {
     char place[dump::kPlaceBytes] = "";
     char names[kNameBytes] = "";
   } sites[kReportSites];
+  const dump::SharedFiles* shared = nullptr;  // where the failure is about shared memory
   uint64_t garbage = 0;
   uint64_t other_processes = 0;    // what they have under the limit, where that is more than this process has
   const char* names_missing = "";  // why
   uint64_t unnamed = 0;            // tensors that were not looked at for a name; 0: how many is not known
   uint64_t tensors = 0;            // all of them
+  uint64_t looked_at = UINT64_MAX; // of these, the largest, for what they hold
   // Where they are missing: a dump that this process wrote before and that has names; "": none.
   const char* earlier = "";
   uint64_t earlier_age_ns = 0;
@@ -90,6 +93,7 @@ struct ReportSources {
   torch::ObjectClasses* classes = nullptr;  // null: torch's objects are not to be looked at
   const devices::AllocatorSnapshot& allocator;
   const devices::DriverAnswers& driver;  // that was waited for
+  const dump::SharedFiles& shared;
   bool tensors_known = false;            // TensorFacts were kept
   const char* path = "";
   const char* summary = "";

@@ -70,6 +70,7 @@ struct Recorder {
 
 constinit Mutex g_writing;
 std::atomic<bool> g_on{false};
+bool g_held = false, g_on_afterwards = false;  // in a forked child as in its parent; g_writing is held
 void (*g_wake)() = nullptr;
 
 // A forked child has a recording of its own. The parent's recorder stays where it is, with the memory that is copied.
@@ -372,8 +373,10 @@ void start(void (*wake_writer)()) {
   begin();
 }
 
-void switch_on() {
-  const MutexGuard guard(g_writing);
+namespace {
+
+// g_writing is held.
+void on() {
   if (g_on.load() || (g_recording.recorder && (g_recording.recorder->failed || g_recording.recorder->finished))) return;
   begin();
   g_recording.from_start.store(false);
@@ -385,11 +388,36 @@ void switch_on() {
   });
 }
 
-void switch_off() {
-  const MutexGuard guard(g_writing);
+void off() {
   if (!g_on.exchange(false)) return;
   live::want_no_events();
   write_what_waits(SeenTensors::Extent::all);
+}
+
+void switch_to(bool wanted) {
+  const MutexGuard guard(g_writing);
+  if (g_held) {
+    g_on_afterwards = wanted;
+  } else {
+    wanted ? on() : off();
+  }
+}
+
+}  // namespace
+
+void switch_on() { switch_to(true); }
+void switch_off() { switch_to(false); }
+
+void hold() {
+  const MutexGuard guard(g_writing);
+  if (std::exchange(g_held, true)) return;
+  g_on_afterwards = g_on.load();
+  off();
+}
+
+void go_on() {
+  const MutexGuard guard(g_writing);
+  if (std::exchange(g_held, false) && g_on_afterwards) on();
 }
 
 bool is_on() { return g_on.load(); }

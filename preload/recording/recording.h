@@ -1,7 +1,7 @@
 // The recording: everything that happens to tensors and memory, in a file that grows while the program runs.
 //
-// Context: start() at activation; flush(), switch_on(), switch_off() and finish() on the collector. One lock between
-// them.
+// Context: start() at activation; flush(), switch_on(), switch_off(), hold(), go_on() and finish() on the collector. One
+// lock between them.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,10 @@ void start(void (*wake_writer)());
 void switch_on();
 // Writes what waits. The file stays, and goes on with the next switch_on().
 void switch_off();
+
+// `tensorscope stop --all`: off, and switch_on() and switch_off() count from go_on() on.
+void hold();
+void go_on();
 
 bool is_on();
 // Whether anything was ever recorded in this process: then finish() has work.

@@ -11,7 +11,7 @@ namespace tensorscope::stacks {
 
 namespace {
 
-constinit std::atomic<bool> g_stopped{false};
+constinit StopSwitch g_stop;
 struct Stops {
   std::atomic<uint64_t> times{0}, captures{0}, since_ns{0}, before_ns{0};
 };
@@ -19,12 +19,12 @@ constinit Stops g_stops;
 // A child of a process that is stopped is stopped from its first moment on.
 FreshInChild g_fresh_stops{[] {
   make_anew(g_stops);
-  if (!g_stopped.load(std::memory_order_relaxed)) return;
+  if (!g_stop.is_off()) return;
   g_stops.times.store(1);
   g_stops.since_ns.store(monotonic_ns());
 }};
 
-bool stopped() { return __builtin_expect(g_stopped.load(std::memory_order_relaxed), false); }
+bool stopped() { return __builtin_expect(g_stop.is_off(), false); }
 
 [[gnu::noinline]] Stack nothing_recorded() {
   g_stops.captures.fetch_add(1, std::memory_order_relaxed);
@@ -98,20 +98,20 @@ Stack capture_native_part(StackId python, uint64_t nbytes) {
   return stopped() ? nothing_recorded() : with_native(python, nbytes);
 }
 
-void stop_capturing() {
-  if (g_stopped.exchange(true)) return;
+void stop_capturing(StoppedBy by) {
+  if (!g_stop.stop(by)) return;
   g_stops.since_ns.store(monotonic_ns());
   g_stops.times.fetch_add(1);
 }
 
-void start_capturing() {
-  if (!g_stopped.exchange(false)) return;
+void start_capturing(StoppedBy by) {
+  if (!g_stop.start(by)) return;
   g_stops.before_ns.fetch_add(monotonic_ns() - g_stops.since_ns.load());
 }
 
 NotRecorded not_recorded() {
   NotRecorded out{g_stops.times.load(), g_stops.captures.load(std::memory_order_relaxed), g_stops.before_ns.load(),
-                  g_stopped.load()};
+                  g_stop.is_off()};
   if (out.now) out.ns += monotonic_ns() - g_stops.since_ns.load();
   return out;
 }

@@ -8,6 +8,7 @@
 #include "stacks/native/native_stack.h"  // start_native
 #include "stacks/python/python_stack.h"  // start_python: tried again until there is an interpreter
 #include "support/ids.h"
+#include "support/stopped_by.h"
 
 namespace tensorscope::stacks {
 
@@ -36,8 +37,8 @@ Stack capture_in_any_case();
 
 // libtensorscope.stop() and start(). While stopped a capture is one word that says so (not_recorded_stack): tables and
 // counters go on, so that a dump stays whole and what dies leaves it. Context: any but signal handlers. Lock-free.
-void stop_capturing();
-void start_capturing();
+void stop_capturing(StoppedBy by = StoppedBy::own_switch);
+void start_capturing(StoppedBy by = StoppedBy::own_switch);
 
 // For the coverage record.
 struct NotRecorded {

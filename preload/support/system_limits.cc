@@ -59,20 +59,8 @@ const LimitReader::CgroupFiles LimitReader::kVersion1 = {
     "/memory", "memory.usage_in_bytes", "memory.limit_in_bytes", {"total_inactive_file", "total_active_file", nullptr}};
 
 const LimitState* SystemMemory::find(SystemLimit limit) const {
-  switch (limit) {
-    case SystemLimit::cgroup:
-      return &cgroup;
-    case SystemLimit::machine:
-      return &machine;
-    case SystemLimit::address_space:
-      return &address_space;
-    case SystemLimit::data:
-      return &data;
-    case SystemLimit::none:
-    case SystemLimit::device:
-      break;
-  }
-  return nullptr;
+  const WatchedLimit* const watched = find_watched(limit);
+  return watched != nullptr ? &(this->*watched->state) : nullptr;
 }
 
 LimitState shared_memory(const char* folder) {
@@ -196,6 +184,7 @@ SystemMemory LimitReader::read(const ResourceLimits& resource_limits) {
     read_machine(memory);
     read_cgroups(memory);
   });
+  memory.shared_memory = shared_memory(roots_.shared_memory);
   errno = saved_errno;
   return memory;
 }

@@ -9,13 +9,22 @@
 
 #include <limits.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace tensorscope {
 
 // = format::MemoryLimit
-enum class SystemLimit : uint8_t { none = 0, device = 1, cgroup = 2, machine = 3, address_space = 4, data = 5 };
+enum class SystemLimit : uint8_t {
+  none = 0,
+  device = 1,
+  cgroup = 2,
+  machine = 3,
+  address_space = 4,
+  data = 5,
+  shared_memory = 6
+};
 
 struct LimitState {
   uint64_t limit = 0;  // bytes; 0: there is none, or it is not known
@@ -32,13 +41,51 @@ struct SystemMemory {
   LimitState machine;                // MemTotal, MemAvailable; swap is not counted
   LimitState address_space;          // RLIMIT_AS, VmSize
   LimitState data;                   // RLIMIT_DATA, VmData
+  LimitState shared_memory;          // of the file system /dev/shm
+  uint64_t shared_mapped = 0;        // bytes of its files that this process has mapped; 0 also where nobody has looked
 
   const LimitState* find(SystemLimit limit) const;
 };
 
-// Of the file system that shared memory lies in, as DataLoader's workers and torch.multiprocessing use it. Not set:
-// there is none, or it is not known.
-inline constexpr char kSharedMemoryFolder[] = "/dev/shm";
+// What uses a limit up.
+enum class UsedBy : uint8_t {
+  touched_memory,  // of many processes; what is allocated and not yet touched will be
+  mapped_memory,   // of this process
+  files            // of many processes, in shared memory
+};
+
+// The limits that are watched, each with the words for it.
+struct WatchedLimit {
+  SystemLimit limit;
+  LimitState SystemMemory::*state;
+  UsedBy used_by;
+  const char* name;
+  const char* amount;  // "the AMOUNT: 10 GiB"
+  const char* place;   // "1 MiB is left PLACE"
+  const char* is_low;
+};
+inline constexpr char kSharedMemoryFolder[] = "/dev/shm";  // as DataLoader's workers and torch.multiprocessing use it
+inline constexpr WatchedLimit kWatchedLimits[] = {
+    {SystemLimit::cgroup, &SystemMemory::cgroup, UsedBy::touched_memory, "control group", "memory of the cgroup",
+     "in the control group", "little memory is left in the control group"},
+    {SystemLimit::machine, &SystemMemory::machine, UsedBy::touched_memory, "machine", "memory of the machine",
+     "on the machine", "little memory is left on the machine"},
+    {SystemLimit::address_space, &SystemMemory::address_space, UsedBy::mapped_memory, "RLIMIT_AS",
+     "address space (ulimit -v)", "of the address space (RLIMIT_AS)", "little address space is left (RLIMIT_AS)"},
+    {SystemLimit::data, &SystemMemory::data, UsedBy::mapped_memory, "RLIMIT_DATA", "data of the process (ulimit -d)",
+     "of RLIMIT_DATA", "little is left of RLIMIT_DATA"},
+    {SystemLimit::shared_memory, &SystemMemory::shared_memory, UsedBy::files, kSharedMemoryFolder,
+     "shared memory (/dev/shm)", "in /dev/shm", "little shared memory is left in /dev/shm"}};
+inline constexpr size_t kWatchedLimitsCount = sizeof(kWatchedLimits) / sizeof(*kWatchedLimits);
+// Null: of no such limit.
+constexpr const WatchedLimit* find_watched(SystemLimit limit) {
+  for (const WatchedLimit& watched : kWatchedLimits) {
+    if (watched.limit == limit) return &watched;
+  }
+  return nullptr;
+}
+
+// How large the file system of shared memory is, and what is left. Not set: there is none, or it is not known.
 LimitState shared_memory(const char* folder = kSharedMemoryFolder);
 
 // How many more bytes this process may map under RLIMIT_AS; UINT64_MAX: any, or it is not known. Short.
@@ -52,6 +99,7 @@ class LimitReader {
   struct Roots {
     const char* proc = "/proc";
     const char* cgroup = "/sys/fs/cgroup";
+    const char* shared_memory = kSharedMemoryFolder;
   };
   // Bytes, as getrlimit() reports them; 0: no limit.
   struct ResourceLimits {

@@ -4,11 +4,13 @@
 // Context: any. Atomic words; no lock.
 #pragma once
 
+#include "support/stopped_by.h"
+
 namespace tensorscope::watch {
 
 bool values_are_on();
-void stop_values();
-void start_values();
+void stop_values(StoppedBy by = StoppedBy::own_switch);
+void start_values(StoppedBy by = StoppedBy::own_switch);
 
 // Counts the stops as what was not recorded. Context: the thread that ends the program.
 void finish_values_switch();

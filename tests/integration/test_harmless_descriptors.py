@@ -60,7 +60,8 @@ def test_a_filter_of_the_program_never_ends_it_because_of_the_profiler(moment, c
                    record=1 if moment == "busy" else "0", quiet=1)
         assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", ""), preload
     # Under a filter before all threads nothing is written from then on: docs/limits.md.
-    assert len(harness.dumps(tmp_path)) == {"all": 0, "busy": 1}.get(moment, 2)
+    # What was asked for just before may have been begun by then.
+    assert len(harness.dumps(tmp_path)) in {"all": (0,), "busy": (0, 1)}.get(moment, (2,))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root, or a system that gives them to users")

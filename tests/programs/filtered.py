@@ -43,6 +43,7 @@ while PRELOADED and moment != "before" and len(os.listdir("/proc/self/task")) < 
     time.sleep(0.001)  # until the collector is there
 if PRELOADED and moment == "busy":
     os.kill(os.getpid(), signal.SIGUSR1)
+    time.sleep(0.002)
 if moment != "before":
     put_filter(numbers, FLAG_TSYNC if FOR_ALL else 0)
 if PRELOADED:

@@ -200,6 +200,33 @@ struct MappingSpec {
   uint64_t resident, private_bytes, anonymous;
 };
 
+Dump with_chunks(const std::string& payload, size_t chunks) {
+  std::vector<testing::Chunk> all = DumpBuilder().chunks();
+  for (size_t i = 0; i < chunks; ++i) all.push_back({format::kProcessMemory, payload});
+  const std::string bytes = DumpBuilder::frame(all);
+  return read_dump_bytes(bytes.data(), bytes.size(), "x.tscope");
+}
+
+struct HolderSpec {
+  uint32_t pid;
+  const char* name;
+  uint64_t bytes, deleted;
+};
+
+// A dump whose PMEM chunk has these holders of shared memory.
+Dump with_shared_memory(uint64_t total, uint64_t left, const std::vector<HolderSpec>& rows) {
+  flatbuffers::FlatBufferBuilder fbb;
+  std::vector<flatbuffers::Offset<format::SharedHolder>> holders;
+  for (const HolderSpec& row : rows) {
+    const auto name = fbb.CreateString(row.name);
+    holders.push_back(format::CreateSharedHolder(fbb, row.pid, name, 2, row.bytes, row.deleted));
+  }
+  const auto vector = fbb.CreateVector(holders);
+  const auto detail = fbb.CreateString("not all");
+  fbb.FinishSizePrefixed(format::CreateProcessMemory(fbb, 0, 0, 0, 0, 0, total, left, vector, detail));
+  return with_chunks({reinterpret_cast<const char*>(fbb.GetBufferPointer()), fbb.GetSize()}, 1);
+}
+
 // A dump whose PMEM chunk has these rows.
 Dump with_process_memory(uint64_t arenas, uint64_t in_use, const std::vector<MappingSpec>& rows, size_t chunks = 1) {
   flatbuffers::FlatBufferBuilder fbb;
@@ -211,11 +238,7 @@ Dump with_process_memory(uint64_t arenas, uint64_t in_use, const std::vector<Map
   }
   const auto vector = fbb.CreateVector(mappings);
   fbb.FinishSizePrefixed(format::CreateProcessMemory(fbb, arenas, in_use, 0, vector, 0));
-  const std::string payload(reinterpret_cast<const char*>(fbb.GetBufferPointer()), fbb.GetSize());
-  std::vector<testing::Chunk> all = DumpBuilder().chunks();
-  for (size_t i = 0; i < chunks; ++i) all.push_back({format::kProcessMemory, payload});
-  const std::string bytes = DumpBuilder::frame(all);
-  return read_dump_bytes(bytes.data(), bytes.size(), "x.tscope");
+  return with_chunks({reinterpret_cast<const char*>(fbb.GetBufferPointer()), fbb.GetSize()}, chunks);
 }
 
 std::vector<std::string> names_of(const Dump& dump) {
@@ -235,6 +258,29 @@ TEST(ReaderMemory, MappingsAreReadTheLargestFirst) {
   EXPECT_EQ(names_of(dump), (std::vector<std::string>{"", "libtorch_cpu.so"}));
   EXPECT_EQ(parts.mappings[1].of_file(), kMiB - kMiB / 4);
   EXPECT_EQ(parts.mappings[1].copied(), kMiB / 4);
+}
+
+TEST(ReaderMemory, WhoHoldsSharedMemoryIsRead) {
+  const Dump dump = with_shared_memory(
+      64 * kMiB, 4 * kMiB, {{4242, "python", 40 * kMiB, kMiB}, {0, "psm_1", 2 * kMiB, 0}, {7, "wrong", 1, 2}});
+  const ProcessParts& parts = dump.process_parts;
+  EXPECT_EQ(parts.shared_total, 64 * kMiB);
+  EXPECT_EQ(parts.shared_left, 4 * kMiB);
+  EXPECT_EQ(parts.shared_detail, "not all");
+  ASSERT_EQ(parts.shared_holders.size(), 2u);
+  EXPECT_EQ(parts.shared_holders[0].pid, 4242u);
+  EXPECT_EQ(parts.shared_holders[0].name, "python");
+  EXPECT_EQ(parts.shared_holders[0].files, 2u);
+  EXPECT_EQ(parts.shared_holders[0].bytes, 40 * kMiB);
+  EXPECT_EQ(parts.shared_holders[0].deleted, kMiB);
+  EXPECT_THAT(dump.problems, ::testing::ElementsAre(HasSubstr("1 invalid holders of shared memory")));
+}
+
+TEST(ReaderMemory, MoreSharedMemoryLeftThanThereIsIsNotKnown) {
+  const Dump dump = with_shared_memory(kMiB, 4 * kMiB, {{4242, "python", kMiB, 0}});
+  EXPECT_EQ(dump.process_parts.shared_total, 0u);
+  EXPECT_TRUE(dump.process_parts.shared_holders.empty());
+  EXPECT_THAT(dump.problems, ::testing::ElementsAre(HasSubstr("invalid sizes of shared memory")));
 }
 
 TEST(ReaderMemory, DamagedRowsOfProcessMemoryAreLeftOut) {

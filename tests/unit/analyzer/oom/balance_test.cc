@@ -230,6 +230,33 @@ TEST(HostBalance, AddressSpaceIsMoreThanWhatIsResident) {
   EXPECT_EQ(part.find(PartKind::not_resident)->bytes, 2900 * kM);
 }
 
+// Of /dev/shm: by who holds its files, not by what torch's allocator has.
+TEST(HostBalance, SharedMemoryIsOfThoseWhoHoldItsFiles) {
+  testing::DumpBuilder builder = on_the_host();
+  testing::FailureSpec failure;
+  failure.kind = format::FailureKind::low_memory;
+  failure.limit = format::MemoryLimit::shared_memory;
+  failure.device_type = 0;
+  failure.limit_bytes = 64 * kMiB;
+  failure.left_bytes = 4 * kMiB;
+  builder.failure(failure);
+  testing::Asked asked(builder);
+  const Dump& dump = asked.view().dump;
+  const_cast<ProcessParts&>(dump.process_parts).shared_holders = {
+      {uint32_t(dump.process.pid), "python", 3, 40 * kMiB, 40 * kMiB},
+      {77, "python", 1, 15 * kMiB, 0},
+      {0, "psm_1", 2, 5 * kMiB, 0}};
+  const Part part = host_balance(asked.view());
+  EXPECT_TRUE(sums_agree(part));
+  EXPECT_EQ(part.kind, PartKind::shared_memory);
+  EXPECT_EQ(part.bytes, 64 * kM);
+  EXPECT_EQ(part.find(PartKind::left)->bytes, 4 * kM);
+  EXPECT_EQ(part.find(PartKind::this_process)->bytes, 40 * kM);
+  EXPECT_EQ(part.find(PartKind::process)->pid, 77u);
+  EXPECT_EQ(part.find(PartKind::unheld_files)->bytes, 5 * kM);
+  EXPECT_EQ(part.find(PartKind::torch), nullptr);
+}
+
 TEST(HostBalance, MemoryThatWasNeverWrittenToIsNotResident) {
   testing::DumpBuilder builder = on_the_host();
   builder.resident_bytes = 3 * kMiB;

@@ -43,7 +43,8 @@ TEST(DumpBudget, WithoutALimitAllFits) {
   EXPECT_EQ(room.limit, SystemLimit::none);
   EXPECT_FALSE(room.is_tight());
   const DumpPlan all = plan_dump(tensors(100'000'000), room);
-  EXPECT_TRUE(all.rows && all.sizes && all.graph && all.facts);
+  EXPECT_TRUE(all.rows && all.sizes && all.graph);
+  EXPECT_EQ(all.facts, 100'000'000u);
 }
 
 TEST(DumpBudget, TheLessIsLeftTheLessIsWritten) {
@@ -51,13 +52,13 @@ TEST(DumpBudget, TheLessIsLeftTheLessIsWritten) {
   int before = 4;
   for (uint64_t left = 200 * kMiB; left > 0; left -= kMiB) {
     const DumpPlan found = plan(size, left);
-    const int parts = found.rows + found.sizes + found.graph + found.facts;
+    const int parts = found.rows + found.sizes + found.graph + (found.facts == size.tensors);
     EXPECT_LE(parts, before) << left;
     EXPECT_TRUE(found.rows || parts == 0) << left;
     before = parts;
   }
   EXPECT_EQ(before, 0);
-  EXPECT_TRUE(plan(size, 200 * kMiB).facts);
+  EXPECT_EQ(plan(size, 200 * kMiB).facts, size.tensors);
   EXPECT_TRUE(plan(size, 20 * kMiB).rows);
   EXPECT_FALSE(plan(size, 20 * kMiB).graph);
 }
@@ -69,6 +70,33 @@ TEST(DumpBudget, WhatIsNotWantedIsNotCounted) {
   const DumpPlan found = plan(size, 20 * kMiB);
   EXPECT_TRUE(found.rows && found.graph);
   EXPECT_FALSE(found.sizes || found.facts);
+}
+
+// The report names the largest of them.
+TEST(DumpBudget, TheReportLooksAtAsManyTensorsAsFit) {
+  const DumpSize size = tensors(100'000);
+  size_t before = size.tensors;
+  bool some = false;
+  for (uint64_t left = 200 * kMiB; left > 0; left -= kMiB / 4) {
+    const size_t facts = plan(size, left).facts;
+    EXPECT_TRUE(facts <= before || !plan(size, left).graph) << left;  // what the graph does not get is left for these
+    EXPECT_TRUE(facts == 0 || facts >= 100) << left;
+    some |= facts > 0 && facts < size.tensors;
+    before = facts;
+  }
+  EXPECT_TRUE(some);
+  EXPECT_EQ(most_in_report(100 * kMiB, 1000, 1000), 1000u);
+  EXPECT_EQ(most_in_report(2 * kMiB, 100'000, 0), 2 * kMiB / 144);
+  EXPECT_EQ(most_in_report(1 * kMiB, 100'000, 100'000), 0u);  // the allocations alone take more
+  EXPECT_EQ(most_in_report(1000, 5, 5), 5u);                  // few are all
+}
+
+// What is left of shared memory is no limit for the dump's memory.
+TEST(DumpBudget, SharedMemoryIsNoRoomForADump) {
+  SystemMemory memory = left_in_group(100 * kMiB);
+  memory.shared_memory = {64 * kMiB, 0};
+  EXPECT_EQ(MemoryRoom::of(memory).limit, SystemLimit::cgroup);
+  EXPECT_STREQ(place_of(SystemLimit::shared_memory), "in /dev/shm");
 }
 
 // A file on a tmpfs is memory of the same group.

@@ -21,6 +21,33 @@ SystemMemory of_cgroup(uint64_t limit, uint64_t left, uint64_t touched) {
   return memory;
 }
 
+SystemMemory of_shared_memory(uint64_t limit, uint64_t left, uint64_t mapped) {
+  SystemMemory memory;
+  memory.shared_memory = {limit, left};
+  memory.shared_mapped = mapped;
+  return memory;
+}
+
+// Torch's allocations do not use it up; who holds less than the share explains nothing.
+TEST(MemoryWatch, SharedMemoryIsToldToWhoHoldsIt) {
+  MemoryWatch watch;
+  EXPECT_EQ(watch.look(of_shared_memory(1000 * kMiB, 49 * kMiB, 0), 900 * kMiB, 100 * kMiB, kShare).low,
+            SystemLimit::none);
+  EXPECT_EQ(watch.look(of_shared_memory(1000 * kMiB, 51 * kMiB, 900 * kMiB), 900 * kMiB, 0, kShare).low,
+            SystemLimit::none);
+  const MemoryWatch::Verdict verdict = watch.look(of_shared_memory(1000 * kMiB, 49 * kMiB, 50 * kMiB), 0, 0, kShare);
+  EXPECT_EQ(verdict.low, SystemLimit::shared_memory);
+  EXPECT_EQ(verdict.limit, 1000 * kMiB);
+  EXPECT_EQ(verdict.left, 49 * kMiB);
+  EXPECT_EQ(verdict.look_after, UINT64_MAX);
+  EXPECT_EQ(verdict.look_within_ms, MemoryWatch::kFarMs);
+  EXPECT_EQ(watch.look(of_shared_memory(1000 * kMiB, 1 * kMiB, 900 * kMiB), 0, 0, kShare).low, SystemLimit::none);
+  EXPECT_EQ(watch.look(of_shared_memory(1000 * kMiB, 150 * kMiB, 900 * kMiB), 0, 0, kShare).look_within_ms,
+            MemoryWatch::kCloserMs);
+  EXPECT_EQ(watch.look(of_shared_memory(1000 * kMiB, 49 * kMiB, 50 * kMiB), 0, 0, kShare).low,
+            SystemLimit::shared_memory);
+}
+
 TEST(MemoryWatch, TellsOnceWhatFallsUnderTheShare) {
   MemoryWatch watch;
   EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 50 * kMiB), 0, 0, kShare).low, SystemLimit::none);

@@ -44,6 +44,24 @@ TEST_F(HoldingsTest, EveryByteOnceAndNoneWithoutAName) {
   EXPECT_EQ(holdings.items_of[size_t(Category::unknown)], 3u);
 }
 
+// Where not all tensors were looked at, a block without one is not said to be in none.
+TEST_F(HoldingsTest, BlocksOfTensorsThatWereNotLookedAtAreAnItemASite) {
+  block(0x1000, 1024);
+  block(0x9000, 512, 1);
+  block(0xa000, 256, 1);
+  block(0x20000, 64, 2);
+  tensor(0x1000, 1024);
+  view_.tensors.size = 4;
+  const Holdings holdings = find();
+  EXPECT_EQ(holdings.by_category[size_t(Category::workspace)], 0u);
+  EXPECT_EQ(holdings.by_category[size_t(kNotLookedAt)], 512u + 256 + 64);
+  EXPECT_EQ(holdings.items_of[size_t(kNotLookedAt)], 3u);
+  ASSERT_EQ(holdings.items.size(), 3u);
+  EXPECT_EQ(holdings.items[1].bytes, 768u);
+  EXPECT_EQ(holdings.items[1].count, 2u);
+  EXPECT_STREQ(row_text(kNotLookedAt), "not looked at");
+}
+
 TEST_F(HoldingsTest, OtherDevicesAndForeignMemoryAreNotCounted) {
   block(0x1000, 64);
   block(0x1000, 32, 0, {1, 1});

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
+
+#include "support/process_info.h"
 
 namespace tensorscope::oom {
 namespace {
@@ -106,6 +109,46 @@ TEST(ShortReport, OtherProcessesThatHaveMostComeFirst) {
   const auto lines = report(facts);
   EXPECT_LE(lines.size(), kReportLines);
   EXPECT_EQ(lines[3], "  other processes have 60.00 GiB of it, more than this one");
+}
+
+TEST(ShortReport, SharedMemoryIsToldByWhoHoldsIt) {
+  dump::SharedFiles shared;
+  ReportFacts facts = full();
+  facts.failure.kind = dump::Kind::low_memory;
+  facts.failure.limit = SystemLimit::shared_memory;
+  facts.failure.requested = 0;
+  facts.failure.limit_bytes = uint64_t{64} << 20;
+  facts.failure.left_bytes = uint64_t{1} << 20;
+  facts.shared = &shared;
+  shared.detail = "it took too long";
+  EXPECT_TRUE(contains(report(facts), "  who holds it is unknown: it took too long"));
+  shared.detail = "";
+  shared.looked = true;
+  shared.count = 6;
+  for (size_t i = 0; i < shared.count; ++i) {
+    shared.holders[i].pid = uint32_t(i == 0 ? getpid() : i == 1 ? 0 : 40 + i);
+    shared.holders[i].files = uint32_t(i + 1);
+    shared.holders[i].bytes = 10 - i;
+    strcpy(shared.holders[i].name, i == 1 ? "psm_1234" : "python");
+  }
+  start_process_info();
+  const auto lines = report(facts);
+  EXPECT_EQ(lines[0], "tensorscope: shared memory is nearly used up: 1.0 MiB left");
+  EXPECT_TRUE(has(lines, "  shared memory (/dev/shm): 64.0 MiB, of which 1.0 MiB was left"));
+  EXPECT_TRUE(has(lines, "           9 B 2 files, no process: psm_1234 and others")) << ::testing::PrintToString(lines);
+  EXPECT_TRUE(has(lines, "           8 B 3 files, process 42 (python)"));
+  EXPECT_TRUE(has(lines, "    and 2 more"));
+  EXPECT_FALSE(contains(lines, "largest allocation sites"));  // torch's allocator has none of it
+  EXPECT_EQ(lines.back(), "  read more: tensorscope oom /home/u/train.4242.oom.tscope");
+}
+
+TEST(ShortReport, SaysHowManyTensorsWereLookedAt) {
+  ReportFacts facts = full();
+  facts.tensors = 200'000;
+  facts.looked_at = 200'000;
+  EXPECT_TRUE(has(report(facts), "  who has the 71.00 GiB on cuda:0:"));
+  facts.looked_at = 1'200;
+  EXPECT_TRUE(has(report(facts), "  who has the 71.00 GiB on cuda:0 (the largest 1,200 of 200,000 tensors):"));
 }
 
 TEST(ShortReport, NeverMoreThanItsLines) {

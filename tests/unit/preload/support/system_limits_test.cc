@@ -24,6 +24,7 @@ class LimitsTest : public testing::Test {
     folder_ = folder;
     proc_ = folder_ + "/proc";
     cgroup_ = folder_ + "/cgroup";
+    shared_ = folder_ + "/shm";
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
@@ -46,11 +47,11 @@ class LimitsTest : public testing::Test {
   }
   SystemMemory read(uint64_t address_space = 0, uint64_t data = 0) {
     const auto reader =
-        std::make_unique<LimitReader>(LimitReader::Roots{.proc = proc_.c_str(), .cgroup = cgroup_.c_str()});
+        std::make_unique<LimitReader>(LimitReader::Roots{.proc = proc_.c_str(), .cgroup = cgroup_.c_str(), .shared_memory = shared_.c_str()});
     return reader->read({.address_space = address_space, .data = data});
   }
 
-  std::string folder_, proc_, cgroup_;
+  std::string folder_, proc_, cgroup_, shared_;
 };
 
 constexpr char kStatus[] =
@@ -59,13 +60,19 @@ constexpr char kStatus[] =
 
 TEST_F(LimitsTest, NothingThereIsNoLimit) {
   const SystemMemory memory = read(100 * kMiB, 100 * kMiB);
-  for (SystemLimit limit : {SystemLimit::cgroup, SystemLimit::machine, SystemLimit::address_space, SystemLimit::data}) {
-    EXPECT_FALSE(memory.find(limit)->is_set());
-  }
+  for (const WatchedLimit& watched : kWatchedLimits) EXPECT_FALSE(memory.find(watched.limit)->is_set());
   EXPECT_EQ(memory.find(SystemLimit::none), nullptr);
   EXPECT_EQ(memory.find(SystemLimit::device), nullptr);
   EXPECT_EQ(memory.resident, 0u);
   EXPECT_EQ(memory.cgroup_current, 0u);
+}
+
+TEST_F(LimitsTest, SharedMemoryIsItsFileSystem) {
+  std::filesystem::create_directories(shared_);
+  const std::filesystem::space_info space = std::filesystem::space(shared_);
+  const SystemMemory memory = read();
+  EXPECT_EQ(memory.shared_memory.limit, space.capacity);
+  EXPECT_LE(memory.shared_memory.left, space.capacity);
 }
 
 TEST_F(LimitsTest, StatusTellsTheProcess) {
