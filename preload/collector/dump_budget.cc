@@ -16,7 +16,8 @@ namespace {
 
 // Measured with 1,000 to 200,000 tensors and nodes on CPython 3.11 and torch 2.13 (docs/limits.md), and rounded up:
 // chunks while they are put together, with texts, stacks and source lines; a node of the graph with its edges, its
-// saved tensors and its place in the walk; a tensor's place in that walk; a tensor and an allocation in the short report.
+// saved tensors and its place in the walk; a tensor's place in that walk; a tensor with its allocation in the short report,
+// and an allocation whose tensor it does not look at.
 constexpr uint64_t kChunks = uint64_t{4} << 20;
 constexpr uint64_t kNode = 420, kTensorInGraph = 32, kTensorInReport = 144, kAllocationInReport = 40;
 constexpr size_t kFewTensors = 100;
@@ -31,7 +32,8 @@ bool take(uint64_t bytes, uint64_t& rest) {
 
 size_t most(uint64_t bytes, size_t tensors, size_t allocations, uint64_t each) {
   const uint64_t common = allocations * kAllocationInReport;
-  const size_t fit = size_t(std::min<uint64_t>(tensors, (bytes - std::min(bytes, common)) / each));
+  const uint64_t rest = bytes - std::min(bytes, common);
+  const size_t fit = size_t(std::min<uint64_t>(tensors, rest / (each - kAllocationInReport)));
   return fit < tensors && fit < kFewTensors ? 0 : fit;
 }
 

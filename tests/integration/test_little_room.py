@@ -215,11 +215,11 @@ def test_the_short_report_names_the_largest_tensors_that_there_is_memory_for(tmp
 import glob, re, resource, time, torch
 kept = [torch.ones(i % 50 + 1) for i in range(50000)] + [torch.zeros(1 << 20)]
 used = int(re.search(r"VmData:\\s+(\\d+)", open("/proc/self/status").read())[1]) << 10
-resource.setrlimit(resource.RLIMIT_DATA, (used + (26 << 20), resource.RLIM_INFINITY))
+resource.setrlimit(resource.RLIMIT_DATA, (used + (20 << 20), resource.RLIM_INFINITY))
 while not glob.glob("*.low-memory-*.tscope"):
     time.sleep(0.05)
 """
-    done = harness.run_source(source, folder=tmp_path, low_memory="30M", exit="never", names=0)
+    done = harness.run_source(source, folder=tmp_path, low_memory="24M", exit="never", names=0)
     assert done.returncode == 0, done.stderr
     found = re.search(r"who has the \S+ .iB on cpu \(the largest ([\d,]+) of 50,\d+ tensors\):", done.stderr)
     assert found and 100 <= int(found[1].replace(",", "")) < 50000, done.stderr
