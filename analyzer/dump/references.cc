@@ -6,7 +6,7 @@
 namespace tensorscope::analyzer {
 
 rules::Reference Reference::view() const {
-  return {format::ReferenceRoot(root), format::ReferenceRole(role), text, scope, holder};
+  return {format::ReferenceRoot(root), format::ReferenceRole(role), text, scope, holder, which};
 }
 
 std::string Reference::line() const { return rules::reference_text(view()); }
@@ -14,7 +14,7 @@ std::string Reference::line() const { return rules::reference_text(view()); }
 std::string Reference::holder_line() const { return rules::holder_text(view()); }
 
 std::string NodeReference::line() const {
-  return rules::reference_text({format::ReferenceRoot(root), format::ReferenceRole::plain, text, scope, ""});
+  return rules::reference_text({format::ReferenceRoot(root), format::ReferenceRole::plain, text, scope, "", ""});
 }
 
 }  // namespace tensorscope::analyzer

@@ -1,6 +1,7 @@
 // What phase 2 of a dump found in Python: who refers to each tensor, as chains that a person would write.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -12,6 +13,19 @@ struct Reference;
 
 namespace tensorscope::analyzer {
 
+// A place on a thread's stack where one function runs: the same in all dumps of a process.
+struct CallId {
+  uint64_t thread = 0;  // Python's number of it
+  uint32_t depth = 0;   // 1 is the function's outermost call there; 0: not known
+  bool known() const { return depth != 0; }
+  auto operator<=>(const CallId&) const = default;
+};
+
+struct RunningCall {
+  CallId id;
+  std::string thread_name;  // "": Python's threading does not know it
+};
+
 struct Reference {
   uint32_t tensor = UINT32_MAX;  // index into Dump::tensors
   uint32_t node = UINT32_MAX;    // where the root is an autograd node: its number in the graph
@@ -21,6 +35,8 @@ struct Reference {
   std::string text;    // "history[1043]['loss']"
   std::string scope;   // "train.py", "Block.forward"
   std::string holder;  // type of the direct holder, "" for a variable
+  CallId call;         // whose variable the chain begins with
+  std::string which;   // "thread loader", "call 2": where several calls have this variable; else ""
 
   // One line: "train.py: history[1043]['loss']", "h (local of Block.forward)", "model.fc1.weight".
   std::string line() const;
@@ -62,6 +78,7 @@ struct References {
   std::vector<uint32_t> first;        // rows of tensor i: [first[i], first[i + 1]); one longer than Dump::tensors
   std::vector<Reference> rows;        // shortest first
   std::vector<NodeReference> nodes;
+  std::vector<RunningCall> calls;  // whose variables lead to tensors
 
   bool freed(uint32_t tensor) const { return present && tensors[tensor].freed; }
   std::span<const Reference> of(uint32_t tensor) const {

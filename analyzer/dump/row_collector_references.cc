@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dump/row_collector_verify.h"
+#include "dump/running_calls.h"
 #include "dump_generated.h"
 
 namespace tensorscope::analyzer {
@@ -60,9 +61,23 @@ void RowCollector::add_references(const ChunkView& chunk) {
   }
 }
 
+// Of the reference of this number: the call whose variable it begins with.
+CallId RowCollector::call_of(const format::References& in, size_t number) {
+  const bool listed = in.call_of() && number < in.call_of()->size();
+  const uint32_t call = listed ? in.call_of()->Get(flatbuffers::uoffset_t(number)) : 0;
+  if (call == 0) return {};
+  if (call <= dump_.references.calls.size()) return dump_.references.calls[call - 1].id;
+  count("references to missing calls");
+  return {};
+}
+
 void RowCollector::add_reference_rows(const format::References& in, const OwnTexts& texts) {
   make_room(dump_.references.rows, size_of(in.references()));
   make_room(reference_serials_, size_of(in.references()));
+  for (size_t i = 0; i < size_of(in.calls()); i++) {
+    const format::RunningCall* row = in.calls()->Get(flatbuffers::uoffset_t(i));
+    dump_.references.calls.push_back({{row->thread(), row->depth()}, own_text(texts, row->thread_name())});
+  }
   for (size_t i = 0; i < size_of(in.references()); i++) {
     const format::Reference* row = in.references()->Get(flatbuffers::uoffset_t(i));
     if (!sound_root(row->root())) continue;
@@ -78,6 +93,7 @@ void RowCollector::add_reference_rows(const format::References& in, const OwnTex
     reference.text = own_text(texts, row->text());
     reference.scope = own_text(texts, row->scope());
     reference.holder = own_text(texts, row->holder());
+    reference.call = call_of(in, i);
     reference_serials_.push_back(row->tensor());
   }
 }
@@ -167,6 +183,8 @@ void RowCollector::finish_references() {
   }
 
   name_functions();
+  References* const all[] = {&references};
+  tell_calls_apart(all);
   references.tensors.assign(dump_.tensors.size(), {});
   for (ObjectRow& row : objects_) {
     uint32_t tensor = tensor_with(row.serial);

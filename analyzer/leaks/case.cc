@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "leaks/births.h"
 #include "leaks/named_entries.h"
 #include "leaks/renamed_containers.h"
 #include "ownership/holders.h"
@@ -12,7 +13,13 @@ namespace tensorscope::analyzer {
 
 bool same_form(const Reference& a, const Reference& b) {
   return a.root == b.root && without_thread(a.scope) == without_thread(b.scope) &&
-         without_indexes(a.text) == without_indexes(b.text);
+         without_indexes(a.text) == without_indexes(b.text) && a.call == b.call;
+}
+
+bool same_form(const Reference& row, const Series& series) {
+  const Reference& example = series.example;
+  return row.root == example.root && without_thread(row.scope) == without_thread(example.scope) &&
+         without_indexes(row.text) == without_indexes(example.text) && series.of_call(row);
 }
 
 bool kept_by_atexit(const Reference& row) {
@@ -57,6 +64,52 @@ std::string form_of(const Reference& row) {
 
 }  // namespace
 
+namespace {
+
+void add_member(Series& series, size_t dump, const Reference& row, const std::string& form) {
+  std::vector<uint32_t>& members = series.members[dump];
+  if (!members.empty() && members.back() == row.tensor) return;
+  if (members.empty()) {
+    series.example = row;
+    series.form = form;
+    series.container = series.container || form.find('*') != std::string::npos;
+  }
+  if (series.example.scope != row.scope) {  // a threading.local of several threads
+    series.example.scope = without_thread(row.scope);
+    series.container = true;
+  }
+  members.push_back(row.tensor);
+}
+
+bool in_one_dump(const Series& a, const Series& b) {
+  for (size_t i = 0; i < a.members.size(); ++i) {
+    if (!a.members[i].empty() && !b.members[i].empty()) return true;
+  }
+  return false;
+}
+
+// The same variable of other calls.
+void join(const Series& from, Series& to) {
+  bool later = false;
+  for (size_t i = 0; i < to.members.size(); ++i) {
+    std::vector<uint32_t>& members = to.members[i];
+    if (members.empty() != from.members[i].empty()) later = members.empty();
+    members.insert(members.end(), from.members[i].begin(), from.members[i].end());
+    std::sort(members.begin(), members.end());
+    members.erase(std::unique(members.begin(), members.end()), members.end());
+  }
+  if (later) {
+    to.example = from.example;
+    to.form = from.form;
+  }
+  to.container = to.container || from.container;
+  if (to.example.which != from.example.which) to.example.which = "several calls";
+  to.calls.insert(to.calls.end(), from.calls.begin(), from.calls.end());
+  for (size_t i = 0; i < to.call_counts.size(); ++i) to.call_counts[i] += from.call_counts[i];
+}
+
+}  // namespace
+
 Case::Case(std::vector<View> views, bool whole)
     : views_(std::move(views)),
       whole_(whole),
@@ -69,29 +122,18 @@ Case::Case(std::vector<View> views, bool whole)
 
 void Case::find_series() {
   using Key = std::tuple<uint8_t, std::string, std::string>;
-  std::map<Key, Series> all;
+  std::map<Key, std::map<CallId, Series>> all;
   for (size_t i = 0; i < views_.size(); ++i) {
     const View& view = views_[i];
     for (const Reference& row : view.dump.references.rows) {
       if (!holds(row) || !view.selection.tensor(row.tensor)) continue;
-      std::string pattern = form_of(row);
-      Series& series = all[{row.root, without_thread(row.scope), pattern}];
+      const std::string form = form_of(row);
+      Series& series = all[{row.root, without_thread(row.scope), form}][row.call];
       series.members.resize(views_.size());
-      std::vector<uint32_t>& members = series.members[i];
-      if (!members.empty() && members.back() == row.tensor) continue;
-      if (members.empty()) {
-        series.example = row;
-        series.form = pattern;
-        series.container = series.container || pattern.find('*') != std::string::npos;
-      }
-      if (series.example.scope != row.scope) {  // a threading.local of several threads
-        series.example.scope = without_thread(row.scope);
-        series.container = true;
-      }
-      members.push_back(row.tensor);
+      add_member(series, i, row, form);
     }
   }
-  for (auto& [key, series] : all) series_.push_back(std::move(series));
+  for (auto& [key, calls] : all) add_series_of(calls);
   join_renamed(views_, series_);
   std::erase_if(series_, [](const Series& series) { return series.members.back().empty(); });
   join_named_entries();
@@ -103,6 +145,42 @@ void Case::find_series() {
     series.growth.first = tensor_serials(views_.front().dump, series.members.front());
     series.growth.kept = tensor_serials(views_.back().dump, series.members.back());
   }
+}
+
+// Whether what one running call keeps becomes more, whatever other calls of the function do. One dump shows a number.
+bool Case::grows_alone(const Series& series) const {
+  if (dumps() == 1) return series.members.front().size() >= kLeastGenerations;
+  Growth growth;
+  for (size_t i = 0; i < dumps(); ++i) {
+    growth.count.push_back(series.members[i].size());
+    growth.bytes.push_back(bytes_of(i, series.members[i]));
+  }
+  return timeline_.every_interval(growth);
+}
+
+// Variables of one name are several where several calls of the function run at once. One that grows by itself is a
+// series of its own. The others are one: calls may become more, each of which keeps a little.
+void Case::add_series_of(std::map<CallId, Series>& calls) {
+  const auto beside_another = [&](const CallId& call) {
+    return std::any_of(calls.begin(), calls.end(), [&](const auto& other) {
+      return other.first != call && in_one_dump(other.second, calls[call]);
+    });
+  };
+  std::optional<Series> others;
+  for (auto& [call, series] : calls) {
+    if (calls.size() > 1) {
+      series.calls = {call};
+      for (const std::vector<uint32_t>& members : series.members) series.call_counts.push_back(members.empty() ? 0 : 1);
+    }
+    if (calls.size() > 1 && call.known() && beside_another(call) && grows_alone(series)) {
+      series_.push_back(series);
+    } else if (others) {
+      join(series, *others);
+    } else {
+      others = series;
+    }
+  }
+  if (others) series_.push_back(std::move(*others));
 }
 
 // Entries of a ModuleDict are attributes: names that are new since the first dump in one place, each with the same
@@ -145,12 +223,12 @@ std::vector<Series> Case::containers() const {
 }
 
 std::vector<Series> Case::by_container(const std::vector<const Series*>& some) const {
-  std::map<std::tuple<uint8_t, std::string, std::string>, Series> all;
+  std::map<std::tuple<uint8_t, std::string, std::string, std::vector<CallId>>, Series> all;
   for (const Series* each : some) {
     const Series& series = *each;
     // Layers of one network are named together.
     const std::string form = with_any_number(series.form);
-    const auto key = std::tuple(series.example.root, series.example.scope, container_of(form));
+    const auto key = std::tuple(series.example.root, series.example.scope, container_of(form), series.calls);
     const auto [found, added] = all.try_emplace(key, series);
     if (added) continue;
     Series& whole = found->second;
@@ -238,7 +316,7 @@ void Case::add(LeakFinding finding, std::span<const uint32_t> nodes) {
 namespace {
 
 bool is_of(const Reference& row, const Series& series) {
-  if (row.root != series.example.root) return false;
+  if (row.root != series.example.root || !series.of_call(row)) return false;
   if (without_thread(row.scope) != without_thread(series.example.scope)) return false;
   const std::string form = form_of(row);
   if (!series.several) return fits(form, series.form);

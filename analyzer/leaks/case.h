@@ -2,7 +2,9 @@
 // what grew. Built once a command; each family of findings is a function that adds its own (one file a family).
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,12 +32,17 @@ struct Series {
   std::string form;        // "losses[*]", "model.adapters.*.weight": what its references have in common
   bool container = false;  // an index in the text, a chain of objects, an object of C without field names, many threads
   bool several = false;    // what entries hold under several names: x[*].state and x[*].action
+  std::vector<CallId> calls;                   // the running calls whose variable it is; empty: any
+  std::vector<uint64_t> call_counts;           // by dump: how many of them have it; empty: not known
   std::vector<std::vector<uint32_t>> members;  // tensors, by dump
   Growth growth;                               // bytes: of the storages they lie in
 
   // What a threading.local keeps, each thread its own.
   bool of_many_threads() const { return example.scope.ends_with("thread *"); }
   bool of_atexit() const { return kept_by_atexit(example); }
+  bool of_call(const Reference& row) const {
+    return calls.empty() || std::find(calls.begin(), calls.end(), row.call) != calls.end();
+  }
 };
 
 class Case {
@@ -85,6 +92,8 @@ class Case {
 
  private:
   void find_series();
+  void add_series_of(std::map<CallId, Series>& calls);
+  bool grows_alone(const Series& series) const;
   void join_named_entries();
 
   std::vector<View> views_;
@@ -98,6 +107,8 @@ class Case {
 
 // Whether two references are of one variable or container, indexes and keys apart.
 bool same_form(const Reference& a, const Reference& b);
+// Whether a reference is one of a series' own.
+bool same_form(const Reference& row, const Series& series);
 // Whether a reference begins at a variable, and is not what a module or an optimizer needs.
 bool in_plain_variable(const Reference& row);
 

@@ -82,7 +82,7 @@ void find_container(Case& find, const Series& series) {
   finding.holders = {find.label(series)};
   finding.advice = of_module(series) ? Advice::bound_cache : Advice::bound_container;
   if (of_many_handlers(find, series)) finding.advice = Advice::unregister_handlers;
-  if (series.of_many_threads()) finding.advice = Advice::end_threads;
+  if (series.of_many_threads() || grows(series.call_counts)) finding.advice = Advice::end_threads;
   finding.growth = series.growth;
   // What its entries retain is larger than they are where they have graphs, and less where others hold them, too.
   Retained kept;

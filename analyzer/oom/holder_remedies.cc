@@ -26,8 +26,9 @@ std::string container_of(const std::string& text) {
   return pattern.substr(0, pattern.compare(star + 1, 1, "]") == 0 ? star + 2 : star + 1);
 }
 
-bool same_container(const Reference& a, const Reference& b) {
-  return a.root == b.root && a.scope == b.scope && container_of(a.text) == container_of(b.text);
+bool same_container(const Series& a, const Series& b) {
+  return a.example.root == b.example.root && a.example.scope == b.example.scope && a.calls == b.calls &&
+         container_of(a.example.text) == container_of(b.example.text);
 }
 
 class HolderFinder {
@@ -134,7 +135,7 @@ class HolderFinder {
       for (const Reference& row : dump_.references.of(tensor)) {
         if (!holds(row)) continue;
         if (first == nullptr) first = &row;
-        const auto in = [&](const Series* one) { return same_form(row, one->example); };
+        const auto in = [&](const Series* one) { return same_form(row, *one); };
         only = only && (holders.empty() ? same_form(row, *first) : std::any_of(holders.begin(), holders.end(), in));
       }
       if (only) result.push_back(tensor);
@@ -157,12 +158,12 @@ class HolderFinder {
       own.insert(one.members.back().begin(), one.members.back().end());
     };
     for (const Series& other : find_.series()) {
-      if (other.container && same_container(other.example, series.example)) add(other);
+      if (other.container && same_container(other, series)) add(other);
     }
     const size_t all = own.size();
     size_t others = 0;
     for (const Series& other : find_.series()) {
-      if (same_container(other.example, series.example) || others + 1 == kMostTogether) continue;
+      if (same_container(other, series) || others + 1 == kMostTogether) continue;
       if (!can_be_dropped(other.example)) continue;
       const std::vector<uint32_t>& theirs = other.members.back();
       const auto shared = std::count_if(theirs.begin(), theirs.end(), [&](uint32_t i) { return own.contains(i); });
@@ -178,7 +179,7 @@ class HolderFinder {
     std::vector<std::string> names;
     std::vector<const Series*> named;
     for (const Series* one : holders) {
-      const auto same = [&](const Series* other) { return same_container(one->example, other->example); };
+      const auto same = [&](const Series* other) { return same_container(*one, *other); };
       if (std::any_of(named.begin(), named.end(), same)) continue;
       named.push_back(one);
       const bool alone = std::count_if(holders.begin(), holders.end(), same) == 1;

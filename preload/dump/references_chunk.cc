@@ -17,7 +17,14 @@ size_t expected_bytes(const python::References& references) {
          references.tensors.size() * sizeof(format::TensorObject) + references.slots.size() * sizeof(format::SlotName) +
          references.nodes.size() * sizeof(format::NodeReference) +
          references.within.size() * sizeof(format::TensorWithin) +
+         references.calls.size() * sizeof(format::RunningCall) + references.call_of.size() * sizeof(uint32_t) +
          (references.ids.size() + references.freed.size()) * sizeof(uint64_t) + kRest;
+}
+
+size_t without_zeros_at_end(const PageArray<uint32_t>& values) {
+  size_t count = values.size();
+  while (count > 0 && values[count - 1] == 0) --count;
+  return count;
 }
 
 }  // namespace
@@ -36,12 +43,15 @@ bool write_references(const python::References& references, DumpFile& file) {
   const auto nodes = builder.CreateVectorOfStructs(references.nodes.data(), references.nodes.size());
   const auto within = builder.CreateVectorOfStructs(references.within.data(), references.within.size());
   const auto ids = builder.CreateVector(references.ids.data(), references.ids.size());
+  const auto calls = builder.CreateVectorOfStructs(references.calls);
+  const auto call_of = builder.CreateVector(references.call_of.data(), without_zeros_at_end(references.call_of));
   const auto freed = builder.CreateVector(references.freed.data(), references.freed.size());
   return chunk.append_to(
       file,
       format::CreateReferences(builder, references.complete, detail, strings, rows, tensors, slots, nodes,
                                references.objects, references.gil_ns, references.stopped_by, references.time_limit_ms,
-                               references.memory_limit, references.memory_taken, ids, freed, within));
+                               references.memory_limit, references.memory_taken, ids, freed, within,
+                               calls, call_of));
 }
 
 }  // namespace tensorscope::dump

@@ -81,6 +81,7 @@ using Vectorcall = Object* (*)(Object* function, Object* const* arguments, size_
   F(int, _Py_IsFinalizing, ())                              /* up to 3.12 */                 \
   F(ThreadState*, PyThreadState_GetUnchecked, ())           /* 3.13 on */                    \
   F(ThreadState*, _PyThreadState_UncheckedGet, ())          /* up to 3.12 */                 \
+  F(uint64_t, PyThreadState_GetID, (ThreadState*))          /* 3.9 on */                     \
   F(void, PyThreadState_EnterTracing, (ThreadState*))       /* 3.11 on */                    \
   F(void, PyThreadState_LeaveTracing, (ThreadState*))       /* 3.11 on */                    \
   F(void, PyErr_GetExcInfo, (Object**, Object**, Object**)) /* not of the limited API */     \

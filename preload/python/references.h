@@ -31,6 +31,8 @@ struct References {
   uint64_t memory_limit = 0, memory_taken = 0;
   PageArray<uint64_t> ids;    // of the objects of `tensors`
   PageArray<uint64_t> freed;  // serials, ascending
+  std::vector<format::RunningCall> calls;
+  PageArray<uint32_t> call_of;  // of each of `references`: its place in `calls` plus 1, 0: none
 };
 
 // What a tensor keeps alive, for the order in which tensors get names, and where. In serial order.

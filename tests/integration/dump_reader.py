@@ -80,11 +80,15 @@ class References:
         self.stopped_by = ("none", "time", "memory")[refs.StoppedBy()]
         self.memory_limit, self.memory_taken = refs.MemoryLimit(), refs.MemoryTaken()
         self.rows, self.tensors = {}, {}
+        # The running call whose variable a reference begins with: the thread's name and the call's depth.
+        calls = [None] + [(text[row.ThreadName()], row.Depth()) for row in map(refs.Calls, range(refs.CallsLength()))]
+        call_of = [refs.CallOf(i) for i in range(refs.CallOfLength())]
         for i in range(refs.ReferencesLength()):
             row = refs.References(i)
             self.rows.setdefault(addresses.get(row.Tensor()), []).append(SimpleNamespace(
                 text=text[row.Text()], scope=text[row.Scope()], holder=text[row.Holder()], node=row.Node(),
-                steps=row.Steps(), root=ROOTS[row.Root()], role=ROLES[row.Role()]))
+                steps=row.Steps(), root=ROOTS[row.Root()], role=ROLES[row.Role()],
+                call=calls[call_of[i]] if i < len(call_of) else None))
         for i in range(refs.TensorsLength()):
             row = refs.Tensors(i)
             self.tensors[addresses.get(row.Tensor())] = SimpleNamespace(

@@ -1,6 +1,6 @@
 """Who refers to each tensor in Python, against what the program knows. Needs flatc and the flatbuffers package."""
 
-# Covers: preload/python/agent/{attributes,chains,frame_locals,given_names,node_rows,object_kinds,optimizers,program_objects,reference_rows,roots}.cc
+# Covers: preload/python/agent/{attributes,chains,frame_locals,given_names,node_rows,object_kinds,optimizers,program_objects,python_threads,reference_rows,roots,running_calls}.cc
 # Covers: preload/python/agent/{exit_functions,steps,tensor_objects,type_fields}.cc
 # Covers: preload/python/named_tensors.cc
 # Covers: preload/dump/references_chunk.cc
@@ -21,7 +21,7 @@ import dump_reader  # noqa: E402
 @test_bridge.every_python
 def test_every_holder_in_every_python(python):
     done = test_bridge.run_probe(python, "holders.py", "--probe", test_bridge.PROBE)
-    assert "66 tensors" in done.stdout
+    assert "70 tensors" in done.stdout
 
 
 def run(program, folder, **options):
@@ -54,6 +54,18 @@ def test_every_holder_of_real_tensors(holders):
             assert tuple(chain) in found.of(int(address))
         assert found.tensors[int(address)].references == len(chains), chains
         assert found.tensors[int(address)].state == "referenced"
+
+
+def test_variables_of_one_name_are_told_apart_by_their_call(holders):
+    truth, found, _ = holders
+    assert len(truth["calls"]) == 4
+    for address, call in truth["calls"].items():
+        assert [row.call for row in found.rows[int(address)]] == [tuple(call)]
+    (path, _) = truth["dumps"]
+    names = {tensor["names"][0] for address, tensor in harness.by_address(harness.load(path)).items() if str(address) in truth["calls"]}
+    assert names == {f"same[0] (local of recurse, thread {thread}, call {depth})" for thread in ("MainThread", "reader") for depth in (1, 2)}
+    # Of a function that runs once there is nothing to tell apart.
+    assert "local (local of in_functions)" in {name for tensor in harness.load(path)["tensors"] for name in tensor["names"]}
 
 
 def test_many_holders_are_counted_and_the_first_are_told(holders):

@@ -52,6 +52,7 @@ def address(held):
 
 SCRIPT = os.path.basename(__file__)
 known = {}  # address: [root, scope, text] of every holder
+calls = {}  # address: [thread, depth] of the running call whose variable holds it
 
 
 def expect(held, text, root="global", scope=SCRIPT):
@@ -312,12 +313,21 @@ def make_handler():
 
 
 def in_thread(started, stop):
+    def wait_within():
+        started.set()
+        stop.wait()
+
     of_thread = expect(tensor(), "of_thread", "local", "in_thread")
     listed_there = [expect(tensor(), "listed_there[0]", "local", "in_thread")]
     local_values.theirs = expect(tensor(), "local_values.theirs", scope=f"{SCRIPT}, thread reader")
-    started.set()
-    stop.wait()
+    recurse(1, wait_within)
     del of_thread, listed_there
+
+
+def recurse(depth, then):
+    same = [expect(tensor(), "same[0]", "local", "recurse")]
+    calls[address(same[0])] = [threading.current_thread().name, depth]
+    return then() if depth == 2 else recurse(depth + 1, then)
 
 
 def look():
@@ -359,7 +369,7 @@ def main():
     watched = [plain, history, shy, Plain, nested, generator]
     counts = [sys.getrefcount(thing) for thing in watched]
     user_code.clear()
-    first, second, *_ = in_functions()
+    first, second, *_ = recurse(1, in_functions)
     assert user_code == [], user_code
     assert set(audited) <= {"gc.get_objects"}, audited
     assert counts == [sys.getrefcount(thing) for thing in watched]
@@ -374,7 +384,7 @@ def main():
     stop.set()
     thread.join()
     truth = {"known": known, "shared": address(shared), "weak": address(referent), "deep": address(at_depth),
-             "cycle": in_cycle, "dumps": [first, second]}
+             "cycle": in_cycle, "calls": calls, "dumps": [first, second]}
     if PROBE:
         check(truth)
     else:

@@ -88,6 +88,9 @@ struct ReferenceSpec {
   uint16_t steps = 0;
   uint32_t node = UINT32_MAX;
   format::ReferenceWithin within = format::ReferenceWithin::nothing;
+  uint64_t thread = 0;  // of the running call whose variable it is
+  std::string thread_name{};
+  uint32_t depth = 0;  // 0: no call is written
 };
 
 struct TensorObjectSpec {

@@ -95,9 +95,13 @@ Chunk DumpBuilder::reference_chunk() const {
   Texts texts;
   std::vector<format::Reference> references;
   std::vector<format::TensorWithin> within;
+  std::vector<format::RunningCall> calls;
+  std::vector<uint32_t> call_of;
   for (const ReferenceSpec& row : references_) {
     references.emplace_back(row.tensor, texts(row.text), texts(row.scope), texts(row.holder), row.node, row.steps,
                             row.root, row.role);
+    if (row.depth != 0) calls.emplace_back(row.thread, texts(row.thread_name), row.depth);
+    call_of.push_back(row.depth != 0 ? uint32_t(calls.size()) : 0);
     if (row.within != format::ReferenceWithin::nothing) within.emplace_back(row.tensor, texts(row.text), row.within);
   }
   std::vector<format::TensorObject> objects;
@@ -115,12 +119,15 @@ Chunk DumpBuilder::reference_chunk() const {
   auto reference_rows = fbb.CreateVectorOfStructs(references);
   auto object_rows = fbb.CreateVectorOfStructs(objects);
   auto within_rows = fbb.CreateVectorOfStructs(within);
+  auto call_rows = fbb.CreateVectorOfStructs(calls);
+  auto call_numbers = fbb.CreateVector(call_of);
   auto slot_rows = fbb.CreateVectorOfStructs(slots);
   auto node_rows = fbb.CreateVectorOfStructs(nodes);
   return finished(format::kReferences, fbb,
                   format::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows,
                                            slot_rows, node_rows, references_.size(), 0, names_stopped_by,
-                                           names_time_limit_ms, names_memory_limit, 0, 0, 0, within_rows));
+                                           names_time_limit_ms, names_memory_limit, 0, 0, 0, within_rows, call_rows,
+                                           call_numbers));
 }
 
 }  // namespace tensorscope::testing

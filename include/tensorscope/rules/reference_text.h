@@ -19,6 +19,7 @@ struct Reference {
   std::string_view text;    // "history[1043]['loss']"
   std::string_view scope;   // "train.py", "Block.forward"
   std::string_view holder;  // type of the direct holder, "" for a variable
+  std::string_view which = {};  // of several running calls that have this variable; "" where there is one
 };
 
 namespace detail {
@@ -29,7 +30,8 @@ inline std::string joined(std::string_view a, std::string_view b, std::string_vi
   return out.append(a).append(b).append(c).append(d);
 }
 
-inline std::string text_with_root(format::ReferenceRoot root, std::string_view text, std::string_view scope) {
+inline std::string text_with_root(format::ReferenceRoot root, std::string_view text, std::string_view scope,
+                                  std::string_view which) {
   const auto behind = [&](std::string_view what) {
     return scope.empty() ? std::string(text) : joined(text, what, scope, ")");
   };
@@ -42,7 +44,8 @@ inline std::string text_with_root(format::ReferenceRoot root, std::string_view t
     case format::ReferenceRoot::node:
       return before("");
     case format::ReferenceRoot::local:
-      return behind(" (local of ");
+      return scope.empty() || which.empty() ? behind(" (local of ")
+                                            : joined(text, " (local of ", joined(scope, ", ", which), ")");
     case format::ReferenceRoot::suspended:
       return behind(" (in the waiting ");
     case format::ReferenceRoot::traceback:
@@ -85,7 +88,8 @@ constexpr bool names_holder_before(const Reference& a, const Reference& b) {
 inline std::string reference_text(const Reference& reference) {
   const bool path = reference.role != format::ReferenceRole::plain && reference.role != format::ReferenceRole::saved &&
                     !reference.text.empty();
-  return path ? std::string(reference.text) : detail::text_with_root(reference.root, reference.text, reference.scope);
+  if (path) return std::string(reference.text);
+  return detail::text_with_root(reference.root, reference.text, reference.scope, reference.which);
 }
 
 // With the type of the object that refers to the tensor, where that is not its module or optimizer.

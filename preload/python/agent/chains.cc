@@ -144,6 +144,7 @@ Chain Chains::begin(uint32_t object) const {
   chain.root = root.kind;
   chain.node = root.node;
   chain.main = root.main;
+  chain.call = root.call;
   chain.root_object = object;
   const Kind kind = graph_.kind(object);
   if (root.kind == ReferenceRoot::global && chain.text.empty()) {
@@ -170,7 +171,8 @@ void Chains::keep(uint32_t object, const Chain& chain) {
                      chain.position,
                      chain.within,
                      chain.in_optimizer_state,
-                     chain.main};
+                     chain.main,
+                     chain.call};
   if (texts_.full() || !kept_.push(kept)) return limits_.memory_ran_out();
   number_[object] = uint32_t(kept_.size());
 }
@@ -188,7 +190,8 @@ Chain Chains::kept(uint32_t object) const {
           kept.position,
           kept.in_optimizer_state,
           kept.within,
-          kept.main};
+          kept.main,
+          kept.call};
 }
 
 Chain Chains::of(uint32_t object) {

@@ -47,6 +47,7 @@ struct Chain {
   bool in_optimizer_state = false;
   format::ReferenceWithin within = format::ReferenceWithin::nothing;  // what the chain contains
   bool main = false;                                                  // from the main script's globals
+  uint32_t call = 0;                                                  // as Root::call
 };
 
 class Chains {
@@ -89,6 +90,7 @@ class Chains {
     Chain::Position position;
     format::ReferenceWithin within;
     bool in_optimizer_state, main;
+    uint32_t call;
   };
 
   void sort_questions();

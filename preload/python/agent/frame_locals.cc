@@ -77,7 +77,7 @@ Object* code_at(const char* place) {
 }
 
 Frame as_frame(const stacks::RawFrame& raw) {
-  return {raw.frame, reinterpret_cast<Object*>(const_cast<char*>(raw.code))};
+  return {raw.frame, reinterpret_cast<Object*>(const_cast<char*>(raw.code)), nullptr};
 }
 
 // The frames of a thread, innermost first. With the GIL held no thread's chain moves.
@@ -216,7 +216,7 @@ Frame innermost_frame(const Gil& gil) {
 Frame frame_at(const void* address) {
   if (!locals_are_known()) return {};
   const auto* bytes = static_cast<const char*>(address);
-  return {bytes, code_at(bytes + g_layout.frame_code)};
+  return {bytes, code_at(bytes + g_layout.frame_code), nullptr};
 }
 
 int offset_in(const Frame& frame) {
@@ -236,7 +236,10 @@ std::vector<Frame> running_frames(const Gil& gil) {
   for (; thread; thread = gil->PyThreadState_Next(thread)) threads.push_back(thread);
   for (size_t i = threads.size(); i-- > 0;) {  // the list begins with the newest
     const std::vector<stacks::RawFrame> own = frames_of(threads[i]);
-    for (size_t j = own.size(); j-- > 0;) frames.push_back(as_frame(own[j]));
+    for (size_t j = own.size(); j-- > 0;) {
+      frames.push_back(as_frame(own[j]));
+      frames.back().thread = threads[i];
+    }
   }
   return frames;
 }

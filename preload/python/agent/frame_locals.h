@@ -40,6 +40,7 @@ class Functions {
 struct Frame {
   const char* address = nullptr;
   Object* code = nullptr;
+  ThreadState* thread = nullptr;  // that runs it, of running_frames()
 };
 
 // The object in a slot: null where the variable has no value. A variable that inner functions use is in a cell.

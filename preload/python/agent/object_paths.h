@@ -25,6 +25,7 @@ struct Root {
   std::string scope;
   uint32_t node = UINT32_MAX;  // number in the graph
   bool main = false;           // the main script's globals
+  uint32_t call = 0;           // of a variable of a running function: the frame's number plus 1
 };
 
 class ObjectPaths {
@@ -76,6 +77,7 @@ class ObjectPaths {
     uint32_t name, scope, node;
     format::ReferenceRoot kind;
     bool main;
+    uint32_t call;
   };
 
   const ObjectGraph& graph_;

@@ -18,6 +18,7 @@
 #include "python/agent/process_groups.h"
 #include "python/agent/reference_rows.h"
 #include "python/agent/roots.h"
+#include "python/agent/running_calls.h"
 #include "python/agent/slot_names.h"
 #include "python/agent/tensor_batches.h"
 #include "python/agent/tensor_objects.h"
@@ -111,8 +112,10 @@ class Look {
     find_slot_names(gil_, out_);
 
     begin(kNaming);
-    ReferenceRows rows(gil_, classes_, {graph_, complete, reachable_, paths, locals_, tensors, optimizers, given},
-                       chains, limits_, out_);
+    const std::vector<RunningCall> calls = running_calls(gil_, running, attributes_);
+    ReferenceRows rows(gil_, classes_,
+                       {graph_, complete, reachable_, paths, locals_, calls, tensors, optimizers, given}, chains,
+                       limits_, out_);
     write_tensors(tensors, paths, chains, rows);
     rows.write_given_names();
   }

@@ -53,6 +53,7 @@ bool ReferenceRows::write_all(const TensorObjects::Tensor& tensor, std::span<con
       out_.ids.push(capsule ? 0 : uint64_t(reinterpret_cast<uintptr_t>(object)));
   if (written) return true;
   out_.references.resize(before);
+  out_.call_of.resize(before);
   out_.tensors.resize(out_.ids.size());
   limits_.memory_ran_out();  // or another limit was reached before
   return false;
@@ -85,7 +86,8 @@ void ReferenceRows::write_references(const TensorObjects::Tensor& tensor, std::s
   for (const LocalReference* local : locals) {
     if (left == 0) break;
     --left;
-    add(tensor.serial, local->name, local->scope, "", UINT32_MAX, 0, ReferenceRoot::local, ReferenceRole::plain);
+    add(tensor.serial, local->name, local->scope, "", UINT32_MAX, 0, ReferenceRoot::local, ReferenceRole::plain,
+        local->call);
   }
   for (const Holder& holder : holders) {
     if (left == 0) break;
@@ -95,10 +97,22 @@ void ReferenceRows::write_references(const TensorObjects::Tensor& tensor, std::s
   const bool alone = first_holder == out_.references.size() && found_.paths.is_root(tensor.object);
   if (alone && found_.graph.outside_references(tensor.object) > int64_t(tensor.kept_by_cpp)) {
     const Root root = *found_.paths.root(tensor.object);
-    add(tensor.serial, root.name, root.scope, "", root.node, 0, root.kind, ReferenceRole::plain);
+    add(tensor.serial, root.name, root.scope, "", root.node, 0, root.kind, ReferenceRole::plain, root.call);
   }
-  const auto begin = out_.references.begin() + ptrdiff_t(first);
-  std::stable_sort(begin, out_.references.end(), [](const auto& a, const auto& b) { return a.steps() < b.steps(); });
+  sort_by_steps(first);
+}
+
+// The rows from this one on, each with its call.
+void ReferenceRows::sort_by_steps(size_t first) {
+  if (out_.call_of.size() != out_.references.size()) return;  // no memory: these rows are taken back
+  std::vector<std::pair<format::Reference, uint32_t>> rows;
+  for (size_t i = first; i < out_.references.size(); ++i) rows.emplace_back(out_.references[i], out_.call_of[i]);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.first.steps() < b.first.steps(); });
+  for (size_t i = 0; i < rows.size(); ++i) {
+    out_.references[first + i] = rows[i].first;
+    out_.call_of[first + i] = rows[i].second;
+  }
 }
 
 // `tensor.__name__ = "..."` of the program.
@@ -117,7 +131,8 @@ void ReferenceRows::write_reference(const TensorObjects::Tensor& tensor, const H
       position == Chain::Position::globals || kind == Kind::cell || kind == Kind::frame || kind == Kind::generator;
   const bool packed = chain.root == ReferenceRoot::node && chain.text.starts_with("packed");
   add(tensor.serial, chain.text, chain.scope, variable ? "" : short_class_name(gil_, found_.graph.object(row.holder)),
-      chain.node, chain.steps > 0 ? chain.steps - 1 : 0, chain.root, packed ? ReferenceRole::saved : chain.role);
+      chain.node, chain.steps > 0 ? chain.steps - 1 : 0, chain.root, packed ? ReferenceRole::saved : chain.role,
+      chain.call);
   if (chain.within == format::ReferenceWithin::nothing) return;
   if (!out_.within.emplace_back(tensor.serial, out_.strings.intern(chain.text), chain.within)) limits_.memory_ran_out();
 }
@@ -135,17 +150,32 @@ void ReferenceRows::write_given_names() {
   }
 }
 
+// The number plus 1 of a frame's row in `calls`.
+uint32_t ReferenceRows::row_of_call(uint32_t call) {
+  if (call == 0 || call > found_.calls.size()) return 0;
+  const auto [found, fresh] = call_rows_.try_emplace(call);
+  if (fresh) {
+    const RunningCall& running = found_.calls[call - 1];
+    out_.calls.emplace_back(running.thread, out_.strings.intern(running.thread_name), running.depth);
+    found->second = uint32_t(out_.calls.size());
+  }
+  return found->second;
+}
+
 void ReferenceRows::add(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder,
-                        uint32_t node, uint32_t steps, ReferenceRoot root, ReferenceRole role) {
+                        uint32_t node, uint32_t steps, ReferenceRoot root, ReferenceRole role, uint32_t call) {
   const bool room = out_.references.emplace_back(
-      tensor, out_.strings.intern(text), out_.strings.intern(scope), out_.strings.intern(holder),
-      root == ReferenceRoot::node ? node : UINT32_MAX, uint16_t(std::min<uint32_t>(steps, UINT16_MAX)), root, role);
+                        tensor, out_.strings.intern(text), out_.strings.intern(scope), out_.strings.intern(holder),
+                        root == ReferenceRoot::node ? node : UINT32_MAX,
+                        uint16_t(std::min<uint32_t>(steps, UINT16_MAX)), root, role) &&
+                    out_.call_of.push(root == ReferenceRoot::local ? row_of_call(call) : 0);
   if (!room) limits_.memory_ran_out();
 }
 
 bool ReferenceRows::too_much() {
   const MemoryLimit* limit = MemoryLimit::current();
-  const uint64_t bytes = out_.strings.bytes() + out_.references.size() * sizeof(format::Reference) +
+  const uint64_t bytes = out_.strings.bytes() +
+                         out_.references.size() * (sizeof(format::Reference) + sizeof(uint32_t)) +
                          out_.tensors.size() * (sizeof(format::TensorObject) + sizeof(uint64_t));
   if (!limit || double(bytes) < double(limit->bytes()) * kFoundMemory) return false;
   limits_.memory_ran_out();

@@ -18,6 +18,7 @@
 #include "python/agent/object_paths.h"
 #include "python/agent/optimizers.h"
 #include "python/agent/roots.h"
+#include "python/agent/running_calls.h"
 #include "python/agent/tensor_objects.h"
 #include "python/references.h"
 
@@ -36,6 +37,7 @@ struct FoundObjects {
   const std::vector<bool>& reachable;  // by object
   const ObjectPaths& paths;
   const LocalsByObject& locals;
+  const std::vector<RunningCall>& calls;  // of the running frames, in their order
   const TensorObjects& tensors;
   const Optimizers& optimizers;
   GivenNames& given;
@@ -71,7 +73,10 @@ class ReferenceRows {
   void write_reference(const TensorObjects::Tensor& tensor, const Holder& holder);
   void write_given(uint64_t serial, const std::vector<GivenName>& names);
   void add(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder, uint32_t node,
-           uint32_t steps, format::ReferenceRoot root, format::ReferenceRole role);
+           uint32_t steps, format::ReferenceRoot root, format::ReferenceRole role,
+           uint32_t call = 0);
+  void sort_by_steps(size_t first);
+  uint32_t row_of_call(uint32_t call);
   format::WrapperState state(const TensorObjects::Tensor& tensor, size_t variables) const;
   std::string_view own_name(uint32_t tensor) const;
   bool too_much();
@@ -83,6 +88,7 @@ class ReferenceRows {
   LookLimits& limits_;
   References& out_;
   std::unordered_map<const Object*, TypeFacts> types_;
+  std::unordered_map<uint32_t, uint32_t> call_rows_;  // by frame's number plus 1
 };
 
 }  // namespace tensorscope::python::agent

@@ -35,8 +35,9 @@ uint32_t Roots::find(const void* object) const {
   return object ? graph_.find(static_cast<const Object*>(object)) : kNoObject;
 }
 
-void Roots::add(uint32_t object, ReferenceRoot kind, std::string name, std::string scope, uint32_t node) {
-  if (object != kNoObject) paths_.add({object, kind, std::move(name), std::move(scope), node, false});
+void Roots::add(uint32_t object, ReferenceRoot kind, std::string name, std::string scope, uint32_t node,
+                uint32_t call) {
+  if (object != kNoObject) paths_.add({object, kind, std::move(name), std::move(scope), node, false, call});
 }
 
 bool Roots::run(const std::vector<bool>& reachable, bool whole) {
@@ -83,22 +84,24 @@ bool Roots::main_globals() {
   Object* globals = module_globals(gil_, "__main__");
   main_scope_ = main_script(gil_);
   if (const uint32_t object = find(globals); object != kNoObject) {
-    paths_.add({object, ReferenceRoot::global, "", main_scope_, UINT32_MAX, true});
+    paths_.add({object, ReferenceRoot::global, "", main_scope_, UINT32_MAX, true, 0});
   }
   return paths_.spread();
 }
 
 // Cells of a function come first: what is in one has a variable's name, before any container that a variable refers to.
 bool Roots::running_functions() {
-  for (const Frame& frame : frames_) {
+  for (uint32_t call = 1; call <= frames_.size(); ++call) {
+    const Frame& frame = frames_[call - 1];
     const FunctionFacts* facts = functions_.of(frame.code);
     for (const bool cells : {true, false}) {
       for (size_t i = 0; facts && i < facts->variables.size(); ++i) {
         Object* value = slot_of(gil_, frame, i);
         const uint32_t object = find(value);
         if (object == kNoObject || (graph_.kind(object) == Kind::cell) != cells) continue;
-        if (graph_.kind(object) == Kind::tensor) locals_.push_back({object, false, facts->variables[i], facts->name});
-        add(object, ReferenceRoot::local, facts->variables[i], facts->name);
+        const std::string& name = facts->variables[i];
+        if (graph_.kind(object) == Kind::tensor) locals_.push_back({object, false, name, facts->name, call});
+        add(object, ReferenceRoot::local, name, facts->name, UINT32_MAX, call);
       }
     }
     if (!paths_.spread()) return false;
@@ -193,8 +196,8 @@ bool Roots::held_by_c_code(uint32_t object) const {
 // them are left over from earlier ones. How far the values reach is not always written down, so a word counts only
 // where it is an object with a reference that nothing else explains.
 bool Roots::evaluations() {
-  for (const Frame& frame : frames_) {
-    if (limits_.reached()) break;
+  for (uint32_t call = 1; call <= frames_.size() && !limits_.reached(); ++call) {
+    const Frame& frame = frames_[call - 1];
     const FunctionFacts* facts = functions_.of(frame.code);
     if (!facts) continue;
     const size_t first = facts->variables.size();
@@ -202,8 +205,8 @@ bool Roots::evaluations() {
       const uint32_t object = find(slot_of(gil_, frame, i));
       if (object == kNoObject || !paths_.unreached(object) || !held_by_c_code(object)) continue;
       const std::string name = std::string("<") + short_class_name(gil_, graph_.object(object)) + ">";
-      if (graph_.kind(object) == Kind::tensor) locals_.push_back({object, true, name, facts->name});
-      add(object, ReferenceRoot::local, name, facts->name);
+      if (graph_.kind(object) == Kind::tensor) locals_.push_back({object, true, name, facts->name, call});
+      add(object, ReferenceRoot::local, name, facts->name, UINT32_MAX, call);
     }
   }
   return paths_.spread();

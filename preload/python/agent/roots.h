@@ -24,6 +24,7 @@ struct LocalReference {
   uint32_t object;
   bool temporary;  // no variable: a value of the evaluation that is going on
   std::string name, scope;
+  uint32_t call;  // the frame's number plus 1
 };
 
 class Roots {
@@ -67,7 +68,7 @@ class Roots {
   bool held_outside();
   bool garbage(const std::vector<bool>& reachable);
   void add(uint32_t object, format::ReferenceRoot kind, std::string name, std::string scope,
-           uint32_t node = UINT32_MAX);
+           uint32_t node = UINT32_MAX, uint32_t call = 0);
   uint32_t find(const void* object) const;
   uint32_t object_of(const torch::GraphSeeds::Node& node) const;
   bool is_ctx(uint32_t object) const;

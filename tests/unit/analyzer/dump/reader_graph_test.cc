@@ -1,9 +1,10 @@
 // Reading of the autograd graph and of Python's references, sound and hostile.
-// Covers: analyzer/dump/{row_collector_graph,row_collector_references}.cc
+// Covers: analyzer/dump/{row_collector_graph,row_collector_references,running_calls}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "dump/reader.h"
+#include "dump/running_calls.h"
 #include "support/dump_builder.h"
 #include "tensorscope/dump_format.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 using testing::Chunk;
 using testing::DumpBuilder;
+using testing::ReferenceSpec;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -117,6 +119,62 @@ TEST(ReaderGraph, ReferencesMayComeFirst) {
   Dump dump = read_graph(DumpBuilder::frame(chunks));
   EXPECT_THAT(dump.problems, IsEmpty());
   expect_sample(dump);
+}
+
+// A tensor that a variable of a running call refers to.
+void refers(DumpBuilder& builder, uint64_t thread, const char* name, uint32_t depth) {
+  ReferenceSpec reference;
+  reference.tensor = builder.tensor({});
+  reference.root = format::ReferenceRoot::local;
+  reference.scope = "run";
+  reference.text = "batch";
+  reference.thread = thread;
+  reference.thread_name = name;
+  reference.depth = depth;
+  builder.reference(reference);
+}
+
+std::vector<std::string> reference_lines(DumpBuilder& builder) {
+  const Dump dump = read_graph(builder.bytes());
+  EXPECT_THAT(dump.problems, IsEmpty());
+  std::vector<std::string> lines;
+  for (const Reference& row : dump.references.rows) lines.push_back(row.line());
+  return lines;
+}
+
+TEST(ReaderGraph, VariablesOfOneNameAreToldApartByThreadAndDepth) {
+  DumpBuilder once, threads, depths, both, alike;
+  refers(once, 1, "MainThread", 1);
+  refers(threads, 1, "MainThread", 1);
+  refers(threads, 2, "", 1);
+  refers(depths, 1, "MainThread", 1);
+  refers(depths, 1, "MainThread", 2);
+  refers(both, 1, "MainThread", 1);
+  refers(both, 1, "MainThread", 2);
+  refers(both, 2, "loader", 1);
+  refers(alike, 7, "worker", 1);
+  refers(alike, 8, "worker", 1);
+  EXPECT_THAT(reference_lines(once), ElementsAre("batch (local of run)"));
+  EXPECT_THAT(reference_lines(threads),
+              ElementsAre("batch (local of run, thread MainThread)", "batch (local of run, thread #2)"));
+  EXPECT_THAT(reference_lines(depths), ElementsAre("batch (local of run, call 1)", "batch (local of run, call 2)"));
+  EXPECT_THAT(reference_lines(both), ElementsAre("batch (local of run, thread MainThread, call 1)",
+                                                 "batch (local of run, thread MainThread, call 2)",
+                                                 "batch (local of run, thread loader, call 1)"));
+  EXPECT_THAT(reference_lines(alike),
+              ElementsAre("batch (local of run, thread worker #7)", "batch (local of run, thread worker #8)"));
+}
+
+TEST(ReaderGraph, WhatOneDumpTellsApartHasTheSameNamesInTheOther) {
+  DumpBuilder one, two;
+  refers(one, 1, "MainThread", 1);
+  refers(two, 1, "MainThread", 1);
+  refers(two, 2, "loader", 1);
+  Dump first = read_graph(one.bytes()), second = read_graph(two.bytes());
+  References* const run[] = {&first.references, &second.references};
+  tell_calls_apart(run);
+  EXPECT_EQ(first.references.rows[0].line(), "batch (local of run, thread MainThread)");
+  EXPECT_EQ(second.references.rows[1].line(), "batch (local of run, thread loader)");
 }
 
 TEST(ReaderGraph, ADumpWithoutThemSaysSo) {

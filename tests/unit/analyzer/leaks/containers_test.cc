@@ -66,6 +66,101 @@ TEST(Containers, OneHandlerOfAtexitWithAListOrASetThatGrows) {
   }
 }
 
+// An entry of the list `batch` that a call of run() has.
+struct CallSpec {
+  uint64_t thread;
+  const char* name;
+  uint32_t depth;
+};
+
+void in_call(Scene& scene, const CallSpec& call, uint64_t serial, int index) {
+  testing::ReferenceSpec reference;
+  reference.tensor = scene.add(scene.plain(serial, 2048, scene.site(12)));
+  reference.root = ReferenceRoot::local;
+  reference.scope = "run";
+  reference.text = "batch[" + std::to_string(index) + "]";
+  reference.holder = "list";
+  reference.thread = call.thread;
+  reference.thread_name = call.name;
+  reference.depth = call.depth;
+  scene.builder.reference(reference);
+  scene.object(reference.tensor);
+}
+
+constexpr CallSpec kMain = {1, "MainThread", 1}, kLoader = {2, "loader", 1}, kInner = {1, "MainThread", 2};
+
+TEST(Containers, AListThatGrowsIsNotTheOneOfAnotherThread) {
+  Dumps run([](Scene& scene) {
+    for (int i = 0; i < 8; ++i) in_call(scene, kMain, serial_at(1, 20 + i), i);
+    for (int step = 1; step <= scene.steps(); ++step) in_call(scene, kLoader, serial_at(step, 10), step);
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().holders.at(0), "batch[1..30] (local of run, thread loader) (list)");
+  EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{10, 20, 30}));
+}
+
+TEST(Containers, ListsOfOneNameThatGrowInTwoThreadsAreTwoFindings) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      in_call(scene, kMain, serial_at(step, 10), step);
+      in_call(scene, kLoader, serial_at(step, 20), step);
+      in_call(scene, kLoader, serial_at(step, 30), step + 1000);
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container", "container"));
+  EXPECT_THAT(run.leaks.findings[0].holders.at(0), ::testing::HasSubstr("thread loader"));
+  EXPECT_THAT(run.leaks.findings[1].holders.at(0), ::testing::HasSubstr("thread MainThread"));
+  EXPECT_EQ(run.leaks.findings[0].bytes, 60u * 8192);
+  EXPECT_EQ(run.leaks.findings[1].bytes, 30u * 8192);
+}
+
+TEST(Containers, AListThatGrowsIsNotTheOneOfACallThatItMade) {
+  Dumps run([](Scene& scene) {
+    for (int i = 0; i < 8; ++i) in_call(scene, kInner, serial_at(1, 20 + i), i);
+    for (int step = 1; step <= scene.steps(); ++step) in_call(scene, kMain, serial_at(step, 10), step);
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().holders.at(0), "batch[1..30] (local of run, call 1) (list)");
+}
+
+// Dumps of other versions do not say which call it is; and each dump may see another one.
+TEST(Containers, CallsThatAreNeverThereAtOnceAreOneVariable) {
+  for (const bool known : {true, false}) {
+    Dumps run([known](Scene& scene) {
+      const CallSpec call = known ? CallSpec{uint64_t(scene.steps()), "worker", 1} : CallSpec{0, "", 0};
+      for (int step = 1; step <= scene.steps(); ++step) in_call(scene, call, serial_at(step, 10), step);
+    });
+    ASSERT_THAT(run.kinds(), ElementsAre("container"));
+    EXPECT_EQ(run.only().holders.at(0), "batch[1..30] (local of run) (list)");
+  }
+}
+
+TEST(Containers, ThreadsThatBecomeMoreAreOneFinding) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      const std::string name = "worker-" + std::to_string(step);
+      in_call(scene, {uint64_t(step), name.c_str(), 1}, serial_at(step, 10), 0);
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{10, 20, 30}));
+  EXPECT_EQ(run.only().holders.at(0), "batch[0] (local of run, thread worker-*) (list)");
+  EXPECT_EQ(run.only().advice, Advice::end_threads);
+}
+
+TEST(Containers, OneDumpTellsListsOfTwoThreadsApart) {
+  Dumps run(
+      [](Scene& scene) {
+        for (int step = 1; step <= scene.steps(); ++step) {
+          in_call(scene, kMain, serial_at(step, 10), step);
+          in_call(scene, kLoader, serial_at(step, 20), step);
+        }
+      },
+      {30});
+  ASSERT_EQ(run.leaks.suspects.size(), 2u);
+  EXPECT_NE(run.leaks.suspects[0].holder, run.leaks.suspects[1].holder);
+}
+
 TEST(Containers, GradientsOfItsEntriesAreNoGraphs) {
   Dumps run([](Scene& scene) {
     for (int step = 1; step <= scene.steps(); ++step) {
