@@ -235,7 +235,8 @@ int graph(const GraphOptions& options, Invocation& invocation) {
     for (const analyzer::Coverage& entry : opened.dump.coverage) {
       if (detail.empty() && entry.subject == "autograd graph") detail = entry.detail;
     }
-    invocation.say(fmt::format("{} has no autograd graph{}.", options.dump, detail.empty() ? "" : " (" + detail + ")"));
+    invocation.say(fmt::format("The autograd graph of {} was not recorded{}.", options.dump,
+                               detail.empty() ? "" : " (" + detail + ")"));
     return kBadInput;
   }
   Answer answer(opened, options, format, invocation);

@@ -47,6 +47,10 @@ struct Graph {
   bool complete = false;
   std::string detail;  // why not
 
+  // Whether every live node was read: only then does it count that none of them holds a tensor.
+  bool whole() const { return present && complete; }
+  // Why it is not whole.
+  std::string gap() const;
   std::span<const GraphEdge> edges_of(uint32_t node) const {
     return {edges.data() + nodes[node].first_edge, nodes[node].edge_count};
   }

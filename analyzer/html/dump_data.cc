@@ -26,6 +26,22 @@ constexpr size_t kMostHolders = 8;  // of one tensor; the CLI's `show` has them 
 
 uint64_t plus_one(uint32_t index) { return index == analyzer::kNone ? 0 : uint64_t{index} + 1; }
 
+// What could not be read of it, in words that the page looks for.
+std::string not_known(const analyzer::Tensor& tensor) {
+  const auto lacks = [&](format::TensorKnown what) { return (tensor.known & uint32_t(what)) == 0; };
+  std::vector<std::string> facts;
+  if (lacks(format::TensorKnown::sizes)) facts.emplace_back("shape");
+  if (lacks(format::TensorKnown::dtype)) facts.emplace_back("dtype");
+  if (!tensor.knows_size()) facts.emplace_back("bytes");
+  if (lacks(format::TensorKnown::device)) facts.emplace_back("device");
+  if (!tensor.knows_memory()) facts.emplace_back("storage");
+  if (!tensor.knows_offset()) facts.emplace_back("offset");
+  if (lacks(format::TensorKnown::requires_grad)) facts.emplace_back("requires_grad");
+  if (lacks(format::TensorKnown::leaf)) facts.emplace_back("leaf");
+  if (!tensor.knows_view()) facts.emplace_back("view");
+  return fmt::format("{}", fmt::join(facts, ", "));
+}
+
 // The bytes from the first to behind the last element, relative to the storage's begin.
 std::pair<uint64_t, uint64_t> span(const analyzer::Tensor& tensor) {
   const auto begin = uint64_t(std::max<int64_t>(0, tensor.storage_offset)) * tensor.itemsize;
@@ -72,12 +88,14 @@ Json tensors(OpenedDump& opened, Texts& texts, Stacks& stacks, Payload& payload)
     grad,
     flags,
     type,
+    unknown,
     columns
   };
   static constexpr std::array<const char*, columns> kNames = {
       "id",     "bytes",    "storage",  "begin",   "length", "shape",   "strides",      "dtype",
       "device", "category", "evidence", "name",    "names",  "holders", "holder_count", "module",
-      "site",   "thread",   "class",    "grad_fn", "node",   "grad",    "flags",        "type"};
+      "site",   "thread",   "class",    "grad_fn", "node",   "grad",    "flags",        "type",
+      "unknown"};
   std::array<Column, columns> rows;
   std::vector<double> age;
   std::unordered_map<uint64_t, uint32_t> by_address;
@@ -125,6 +143,7 @@ Json tensors(OpenedDump& opened, Texts& texts, Stacks& stacks, Payload& payload)
     put(flags, t.flags);
     const bool typed = dump.references.present && dump.references.tensors[i].known;
     put(type, texts.number(typed ? text::clean(dump.references.tensors[i].type_name) : ""));
+    put(unknown, texts.number(not_known(t)));
     age.push_back(t.created_ns == 0 || dump.process.dump_ns < t.created_ns
                       ? -1
                       : double(dump.process.dump_ns - t.created_ns) / 1e9);

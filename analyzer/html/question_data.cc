@@ -112,6 +112,7 @@ Json leaks_data(analyzer::ComparedDumps& dumps) {
   out["dumps"] = paths(dumps);
   out["left_out"] = left_out;
   out["returned"] = returned;
+  out["gaps"] = text::clean(text::gaps_text(dumps));
   const std::string first_dump = std::filesystem::path(dumps.first().dump.path).filename().string();
   for (size_t i = 0; i < found.findings.size(); ++i) {
     out["findings"][i]["headline"] = text::clean(text::finding_headline(found.findings[i], first_dump));

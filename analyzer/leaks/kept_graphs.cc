@@ -337,6 +337,10 @@ void find_kept_graphs(Case& find) {
 void find_loose_nodes(Case& find) {
   Growth growth;
   std::vector<uint32_t> nodes;
+  // Nodes that were not read in one of the dumps would be growth in the next.
+  for (size_t i = 0; i < find.dumps(); ++i) {
+    if (!find.view(i).dump.graph.whole()) return;
+  }
   if (!find.whole() || find.dumps() < 2 || !loose_nodes(find, growth, nodes)) return;
   const Dump& dump = find.last().dump;
   std::vector<uint32_t> referred;

@@ -107,6 +107,16 @@ std::vector<HeldShare> all_that_hold(const View& last, uint32_t tensor) {
   return {{std::move(holders), last.accounts.items()[last.accounts.item_of_tensor(tensor)].bytes}};
 }
 
+// What was not looked through; "" where a limit ended the search for names.
+std::string why_not_known(const Dump& dump) {
+  const References& references = dump.references;
+  const bool python = !dump.process.python_version.empty();
+  if (!references.present && python) return "references were not recorded";
+  if (!python || references.complete) return dump.graph.gap();
+  if (format::NamesLimit(references.stopped_by) != format::NamesLimit::none) return "";
+  return references.detail.empty() ? "not all of Python was looked through" : references.detail;
+}
+
 GrownPlace grown_place(const Case& find, const std::vector<LeakFinding>& findings, PlaceGrowth place, bool in_place) {
   GrownPlace grown;
   grown.in_place = in_place;
@@ -117,10 +127,10 @@ GrownPlace grown_place(const Case& find, const std::vector<LeakFinding>& finding
   if (grown.finding == kNone) {
     Held held = held_by(find.last(), tensors);
     grown.held_by = held.kind;
-    grown.holder_unknown = find.mostly(tensors, [&](uint32_t tensor) { return !find.retention().looked_at(tensor); });
-    const References& references = find.last().dump.references;
-    const bool limited = format::NamesLimit(references.stopped_by) != format::NamesLimit::none;
-    if (grown.holder_unknown && !limited) grown.names_detail = references.detail;
+    grown.holder_unknown = find.mostly(tensors, [&](uint32_t tensor) { return find.retention().not_known(tensor); });
+    const Dump& dump = find.last().dump;
+    const bool no_references = !dump.references.present && !dump.process.python_version.empty();
+    if (grown.holder_unknown || no_references) grown.names_detail = why_not_known(dump);
     grown.held = in_place && tensors.size() == 1 ? all_that_hold(find.last(), tensors[0]) : std::move(held.shares);
   }
   grown.place = std::move(place);

@@ -98,7 +98,7 @@ void Retention::find_roots() {
     if (by_python) {
       roots_[i] = Root::python;
     } else if (!linked[i] && !dump_.references.freed(i)) {
-      roots_[i] = looked_at(i) ? Root::cpp : Root::unknown;
+      roots_[i] = looked_at(i) && dump_.graph.whole() ? Root::cpp : Root::unknown;
     }
   }
   // What nothing else holds is held by its views, as their base.

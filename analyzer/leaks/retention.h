@@ -42,6 +42,8 @@ class Retention {
   std::vector<uint32_t> nodes_of(std::span<const uint32_t> tensors) const;
   // Whether the search for names got to it.
   bool looked_at(uint32_t tensor) const;
+  // What holds it may not have been seen: neither Python nor the graph was looked through to its end.
+  bool not_known(uint32_t tensor) const { return !looked_at(tensor) || roots_[tensor] == Root::unknown; }
   // Held by nothing that is known: neither Python, nor a node, nor another tensor.
   bool cpp_only(uint32_t tensor) const { return roots_[tensor] == Root::cpp; }
   // Its views hold it as their base, and nothing else does.

@@ -54,6 +54,7 @@ class Evidence {
     const Tensor& row = dump_.tensors[tensor_];
     category::Facts facts;
     facts.python_complete = dump_.references.complete;
+    facts.graph_complete = dump_.graph.whole();
     facts.python_program = !dump_.process.python_version.empty();
     facts.freed = dump_.references.freed(tensor_);
     facts.freed_during_dump = (row.flags & uint32_t(TensorFlag::freed_during_dump)) != 0;

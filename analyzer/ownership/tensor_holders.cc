@@ -237,10 +237,14 @@ class HolderTexts {
     const References& references = dump_.references;
     if (!references.present) return;
     if (references.freed(tensor)) {
-      return add(tensor, {Kind::cpp, "freed before names were looked up", "", "freed before names were looked up"}, 0);
+      return add(tensor, {Kind::unknown, "freed before names were looked up", "", "freed before names were looked up"}, 0);
     }
     if (!references.complete && !references.tensors[tensor].known) {
-      return add(tensor, {Kind::cpp, "not known: " + references.detail, "holder not known", kNotLookedUp}, 0);
+      return add(tensor, {Kind::unknown, "not known: " + references.detail, "holder not known", kNotLookedUp}, 0);
+    }
+    // A node that was not read may have saved it.
+    if (!dump_.graph.whole()) {
+      return add(tensor, {Kind::unknown, "not known: " + dump_.graph.gap(), "holder not known", kNotLookedUp}, 0);
     }
     std::string text = "C++ only";
     const std::string place = facts_.place(row.site);

@@ -22,7 +22,8 @@ struct Holder {
     cycle,        // garbage: "unreachable cycle of Trainer, dict"
     traceback,    // "traceback of ValueError in Block.forward: h"
     part,         // "values of #12 (grads[0])": of a sparse tensor or a wrapper
-    cpp           // "C++ only"
+    cpp,          // "C++ only"
+    unknown       // "not known: ...": what may hold it was not looked through, or not in time
   } kind = Kind::cpp;
   std::string text;         // one line for a person
   std::string brief;        // the same without the middle of a chain, for putting many together
@@ -53,6 +54,8 @@ constexpr const char* text(Holder::Kind kind) {
       return "part";
     case Holder::Kind::cpp:
       return "cpp";
+    case Holder::Kind::unknown:
+      return "unknown";
   }
   return "";
 }

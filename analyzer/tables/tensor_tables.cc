@@ -157,7 +157,7 @@ constexpr Column kHolders[] = {
     kDumpColumn,
     {"tensor", whole, "tensor that is held", tensor_cell},
     {"position", whole, "0: the closest", [](In, At at, Out out) { out.whole(at.part); }},
-    {"kind", word, "python, saved, gradient, view, storage, accumulator, cycle, traceback, part, cpp",
+    {"kind", word, "python, saved, gradient, view, storage, accumulator, cycle, traceback, part, cpp, unknown",
      [](In in, At at, Out out) { out.text(analyzer::text(holder_at(in, at).kind)); }},
     {"holder", text, "the whole reference chain", [](In in, At at, Out out) { out.text(holder_at(in, at).text); }},
     {"root", word, "its beginning", [](In in, At at, Out out) { text_or_null(out, holder_at(in, at).root); }},

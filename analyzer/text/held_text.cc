@@ -135,7 +135,7 @@ std::string brief_holder(const analyzer::OpenedDump& opened, uint32_t tensor) {
   if (holders.empty()) return "";
   const std::string name = opened.holders.name(tensor);
   if (holders.front().text == name) return "";
-  const bool unknown = holders.front().kind == Kind::cpp && analyzer::is_not_looked_up(holders.front());
+  const bool unknown = analyzer::is_not_looked_up(holders.front());
   if (unknown && opened.dump.moment) return "";
   return unknown || holders.front().kind == Kind::saved ? holders.front().brief : holders.front().text;
 }

@@ -231,13 +231,18 @@ std::string outside_text(const Leaks& leaks) {
 }
 
 // Without these a finding may be missing, not absent.
-std::string gaps_text(const analyzer::ComparedDumps& dumps, analyzer::OpenedDump& last) {
-  const analyzer::Dump& dump = last.dump;
-  if (dump.process.python_version.empty()) return "";
-  if (!dump.references.present) return "References were not recorded: growth is known by allocation site only.";
-  if (!dump.references.complete) return "References are incomplete: " + dump.references.detail + ".";
-  if (dumps.size() > 1 && !dump.graph.present) return "The autograd graph was not recorded.";
-  return "";
+std::string gaps_of(const analyzer::Dump& dump) {
+  const bool python = !dump.process.python_version.empty();
+  std::string text;
+  if (python && !dump.references.present) {
+    text = "References were not recorded: growth is known by allocation site only.";
+  } else if (python && !dump.references.complete) {
+    text = "References are incomplete: " + dump.references.detail + ".";
+  }
+  if (dump.graph.whole()) return text;
+  if (!text.empty()) text += " ";
+  if (!dump.graph.present) return text + "The autograd graph was not recorded.";
+  return text + "The autograd graph is incomplete" + (dump.graph.detail.empty() ? "." : ": " + dump.graph.detail + ".");
 }
 
 }  // namespace
@@ -253,7 +258,7 @@ std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_
                       terminal.width, 2) +
            "\n";
   }
-  const std::string gaps = text::clean(gaps_text(dumps, last));
+  const std::string gaps = text::clean(gaps_text(dumps));
   if (!gaps.empty()) out += text::wrap(gaps, terminal.width, 2) + "\n";
   const std::string outside = outside_text(leaks);
   if (!outside.empty()) out += text::wrap(outside, terminal.width, 2) + "\n";
@@ -273,6 +278,17 @@ std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_
   }
   out += "\n" + text::wrap(heading, terminal.width, 2);
   return out + "\n" + places_text(last, leaks, top, terminal);
+}
+
+std::string gaps_text(const analyzer::ComparedDumps& dumps) {
+  const std::string last = gaps_of(dumps[dumps.size() - 1].dump);
+  std::string text = last;
+  for (size_t i = 0; i + 1 < dumps.size(); ++i) {
+    const std::string earlier = gaps_of(dumps[i].dump);
+    if (earlier.empty() || earlier == last) continue;
+    text += (text.empty() ? "" : " ") + ("In " + dumps[i].dump.path + ": ") + earlier;
+  }
+  return text;
 }
 
 std::string passing_cycles_text(const Leaks& leaks) {

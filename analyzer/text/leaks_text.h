@@ -13,6 +13,9 @@ namespace tensorscope::text {
 std::string leaks_text(analyzer::ComparedDumps& dumps, const analyzer::Leaks& leaks, size_t top,
                        const text::Terminal& terminal);
 
+// What was not recorded, so that a finding may be missing and not absent; "" where all was.
+std::string gaps_text(const analyzer::ComparedDumps& dumps);
+
 // "192.0 KiB held by unreachable cycle of Batch: no finding, ...": of cycles that the garbage collector frees.
 std::string passing_cycles_text(const analyzer::Leaks& leaks);
 

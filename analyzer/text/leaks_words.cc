@@ -214,6 +214,7 @@ std::string advice_words(const analyzer::GrownPlace& grown) {
   if (grown.finding != analyzer::kNone) return "";
   if (grown.larger_input) return "no leak: allocated anew in each step, for larger inputs";
   if (grown.in_place) return "allocated anew and larger each time: limit how much of the earlier data is kept";
+  if (grown.held.empty() && !grown.names_detail.empty()) return "holder unknown: " + grown.names_detail;
   if (grown.held.empty()) return "holder unknown: references were not recorded, or C++ code holds it";
   if (grown.holder_unknown && !grown.names_detail.empty()) return "holder unknown: " + grown.names_detail;
   if (grown.holder_unknown) return "holder unknown: the search for names ended early";
@@ -233,6 +234,8 @@ std::string advice_words(const analyzer::GrownPlace& grown) {
       return "unreachable reference cycle: break the cycle";
     case Holder::Kind::traceback:
       return "kept by an exception's frames: keep the exception's text instead";
+    case Holder::Kind::unknown:
+      return "holder unknown: not all that may hold it was looked through";
     case Holder::Kind::cpp:
       break;
   }

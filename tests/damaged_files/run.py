@@ -3,10 +3,12 @@
 
     tests/damaged_files/run.py --minutes 60 [--seed 1]      # exit status 1 where something is found; such files are kept in --keep
     tests/damaged_files/run.py --runs 100 --seed 7
+    TENSORSCOPE_TEST_PROGRAM=.../tensorscope tests/damaged_files/run.py --sanitized    # of a build with -Db_sanitize=address,undefined
 """
 
 import argparse
 import json
+import os
 import pathlib
 import random
 import resource
@@ -21,8 +23,11 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
 import damage  # noqa: E402
 import harness  # noqa: E402
 
+# A sanitizer's own address space has no limit, and what it finds ends the run.
+SANITIZER_OPTIONS = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 SECONDS, BYTES = 60, 6 << 30  # of the processor, of address space: what more takes is a hang, or believes a number in the file
 VERBS_A_FILE = 4
+sanitized = False
 PROGRAM = """
 import torch, libtensorscope
 from torch import nn
@@ -91,14 +96,17 @@ def verbs_of(suffix):
 
 
 def limit_itself():
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
-    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+    slower = 10 if sanitized else 1
+    resource.setrlimit(resource.RLIMIT_CPU, (slower * SECONDS, slower * SECONDS + 5))
+    if not sanitized:
+        resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def judged(arguments, folder):
     """What is wrong with this run of the program; none: nothing."""
-    done = subprocess.run([str(harness.CLI), *arguments], capture_output=True, stdin=subprocess.DEVNULL, cwd=folder, preexec_fn=limit_itself)
+    done = subprocess.run([str(harness.CLI), *arguments], capture_output=True, stdin=subprocess.DEVNULL, cwd=folder, preexec_fn=limit_itself,
+                          env={**os.environ, **SANITIZER_OPTIONS})
     errors = done.stderr.decode(errors="replace").splitlines()
     found = []
     allowed = (0, 1, 2) if arguments[0] in FINDS else (0, 2)
@@ -106,7 +114,7 @@ def judged(arguments, folder):
         found.append(f"exit status {done.returncode}: {' / '.join(errors[-3:])[:400]}")
     elif done.returncode == 2 and not errors:
         found.append("exit status 2, and not a line that says why")
-    if any("terminate called" in line or "Sanitizer" in line or "what()" in line or "std::" in line for line in errors):
+    if any("terminate called" in line or "Sanitizer" in line or "runtime error:" in line or "what()" in line or "std::" in line for line in errors):
         found.append(f"not a line for people: {' / '.join(errors)[:400]}")
     if len(errors) > 60:
         found.append(f"{len(errors)} lines of what is wrong, such as {errors[0]}")
@@ -180,7 +188,10 @@ def main():
     parser.add_argument("--runs", type=int, help="damaged files, instead of --minutes")
     parser.add_argument("--seed", type=int, default=1, help="of the first file; those after it have the next ones")
     parser.add_argument("--keep", type=pathlib.Path, default=harness.ROOT / "build-endurance" / "damaged")
+    parser.add_argument("--sanitized", action="store_true", help="the program is a build with sanitizers: no limit of address space, ten times the time")
     given = parser.parse_args()
+    global sanitized
+    sanitized = given.sanitized
     folder = pathlib.Path(tempfile.mkdtemp(prefix="damaged-files-"))
     try:
         files = real_files(folder / "real")

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -219,6 +220,9 @@ class DumpBuilder {
   void tensor_object(const TensorObjectSpec& object);
   void node_reference(uint32_t node, std::string_view text, std::string_view scope,
                       format::ReferenceRoot root = format::ReferenceRoot::global);
+  void forget_graph() { graph_.clear(); }
+  // Of the references, and of the objects that they are of, only these were found.
+  void found_only(const std::function<bool(const ReferenceSpec&)>& found);
   void failure(const FailureSpec& failure) { failure_ = {failure}; }
   void device_memory(const DeviceMemorySpec& memory) { device_memory_.push_back(memory); }
   uint64_t runtime_block(const RuntimeBlockSpec& block);  // returns the serial

@@ -55,6 +55,15 @@ void DumpBuilder::tensor_object(const TensorObjectSpec& object) {
   objects_.push_back(object);
 }
 
+void DumpBuilder::found_only(const std::function<bool(const ReferenceSpec&)>& found) {
+  std::erase_if(references_, [&](const ReferenceSpec& row) { return !found(row); });
+  std::erase_if(objects_, [&](const TensorObjectSpec& object) {
+    return std::none_of(references_.begin(), references_.end(),
+                        [&](const ReferenceSpec& row) { return row.tensor == object.tensor; });
+  });
+  references_complete = false;
+}
+
 void DumpBuilder::node_reference(uint32_t node, std::string_view text, std::string_view scope,
                                  format::ReferenceRoot root) {
   has_references = true;

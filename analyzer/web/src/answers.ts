@@ -12,7 +12,7 @@ interface Diff { dumps: string[]; same_run: boolean; bytes: number[]; tensors: n
 interface Place { where: string; source: string | null }
 interface Fact { what: string; values: number[]; unit: string }
 interface PassingCycles { words: string; made_at: Place | null; tensors: number[] }
-export interface Leaks { dumps: string[]; left_out: string[]; returned: string | null; text: string;
+export interface Leaks { dumps: string[]; left_out: string[]; returned: string | null; gaps: string; text: string;
   answer: { found: boolean; weak: boolean; holders_known: boolean; live_bytes: number[]; process: Fact[]; process_look_at: string | null; passing_cycles: PassingCycles | null };
   findings: { kind: string; title: string; headline: string; held_by: string; made_at: Place | null; look_at: string; bytes: number; evidence: Fact[]; tensors: number[] }[];
   places: { place: Place | null; growth: { count: number[]; bytes: number[] } | null; leak: boolean; finding: number | null; held_by: string | null; look_at: string | null }[] }
@@ -61,7 +61,7 @@ function tensorLinks(ids: number[], dump: number): Node | string {
 export function leaksPage(place: HTMLElement, { report }: Shown): void {
   const leaks = report.data.leaks as Leaks;
   const lead = leaks.text.split("\n").slice(0, 2);
-  place.append(h("h2", {}, "Leaks"), ...lead.map((line, i) => h("p", { className: i === 1 ? "lead" : "" }, line)), ...leaks.left_out.map((line) => h("p", { className: "problem" }, line)));
+  place.append(h("h2", {}, "Leaks"), ...lead.map((line, i) => h("p", { className: i === 1 ? "lead" : "" }, line)), ...leaks.left_out.map((line) => h("p", { className: "problem" }, line)), leaks.gaps ? h("p", { className: "problem" }, leaks.gaps) : "");
   // Findings are of the last dump that was compared.
   const ofLeaks = report.dumps.findIndex((dump) => dump.data.path === leaks.dumps[leaks.dumps.length - 1]);
   leaks.findings.forEach((finding, i) => {
@@ -132,11 +132,11 @@ export function oomPage(place: HTMLElement, { report }: Shown): void {
 const MOST_ANSWERS = 5;
 
 // For the overview: why memory ran out, and what to try first.
-export function oomAnswer({ text, remedies }: Oom): (Node | string)[] {
+export function oomAnswer({ text, remedies, answer }: Oom): (Node | string)[] {
   const [what, ...how] = text.split("\n\n", 1)[0].split("\n");
   return [h("p", { className: "lead" }, link("oom", {}, what)), ...how.slice(0, -1).map((line) => h("p", {}, line.trim())), h("h3", {}, "What to do"),
     h("ul", { className: "todo-list" }, remedies.slice(0, 3).map((remedy) => h("li", {}, h("strong", {}, remedy.title), `: ${remedy.gives}${remedy.fits_words ? ` (${remedy.fits_words})` : ""}`, h("div", {}, remedy.takes)))),
-    remedies.length === 0 ? h("p", {}, "nothing found that would free a useful amount") : ""];
+    remedies.length === 0 ? h("p", {}, "nothing found that would free a useful amount") : "", answer.remedies_missing ? h("p", { className: "problem" }, answer.remedies_missing) : ""];
 }
 
 // For the overview: what leaks, and what to do about it; or that nothing was found, and in what.
@@ -149,6 +149,6 @@ export function leaksAnswer(leaks: Leaks): (Node | string)[] {
       h("div", { className: "todo" }, leaks.answer.holders_known ? `what to do: ${each.look_at ?? "look at what holds it"}` : "what to do: take a dump while the program runs (tensorscope snapshot PID): it names what holds these tensors"));
   });
   const all = [...found, ...grown], more = all.length - MOST_ANSWERS;
-  if (all.length === 0) return [h("h3", {}, "What leaks"), h("p", {}, link("leaks", {}, summary), h("span", { className: "note" }, ` ${compared}`))];
+  if (all.length === 0) return [h("h3", {}, "What leaks"), h("p", {}, link("leaks", {}, summary), h("span", { className: "note" }, ` ${compared}`)), leaks.gaps ? h("p", { className: "problem" }, leaks.gaps) : ""];
   return [h("h3", {}, "What leaks, and what to do"), h("ul", { className: "todo-list" }, all.slice(0, MOST_ANSWERS)), more > 0 ? h("p", {}, link("leaks", {}, `${count(more)} more`)) : ""];
 }

@@ -13,7 +13,7 @@ export interface DumpData {
   coverage: [string, string, string, number][]; problems: string[]; total_bytes: number; total_tensors: number;
   live: string[][]; sites: SiteRow[]; site_count: number; texts: string[];
   tensors: Columns<"id" | "bytes" | "storage" | "begin" | "length" | "shape" | "strides" | "dtype" | "device" | "category" | "evidence" | "name" | "names" |
-    "holders" | "holder_count" | "module" | "site" | "thread" | "class" | "grad_fn" | "node" | "grad" | "flags" | "type" | "age">;
+    "holders" | "holder_count" | "module" | "site" | "thread" | "class" | "grad_fn" | "node" | "grad" | "flags" | "type" | "unknown" | "age">;
   storages: Columns<"id" | "bytes" | "kind" | "device">;
   items: Columns<"bytes" | "owner" | "speaker" | "site" | "device" | "storage">;
   graph?: unknown; stacks: StackColumns;
@@ -110,6 +110,8 @@ export class Dump {
 
   get tensorCount(): number { return this.data.tensors.id.length; }
   text(number: number): string { return this.data.texts[number]; }
+  // Whether this could be read of a tensor: "shape", "bytes", "storage", "offset", ... (html/dump_data.cc). What was not is no zero.
+  knows(row: number, what: string): boolean { return !this.text(this.data.tensors.unknown[row]).split(", ").includes(what); }
 
   withId(id: number): number | undefined {
     if (!this.byId_) {

@@ -68,7 +68,7 @@ function itemBack(dump: Dump, graph: Graph, node: number, seen: Set<number>): HT
   const before = backwards(dump, graph).into.get(node) ?? [], title = nodeTitle(dump, graph, node);
   if (seen.has(node)) return h("li", {}, title, h("span", { className: "note" }, " (shown above)"));
   seen.add(node);
-  if (before.length === 0) return h("li", {}, title, h("span", { className: "note" }, " (no other node leads to it: an output or a loss that something holds)"));
+  if (before.length === 0) return h("li", {}, title, h("span", { className: "note" }, graph.complete ? " (no other node leads to it: an output or a loss that something holds)" : " (no other node that was read leads to it)"));
   const inside = h("ul", {}), details = h("details", {}, h("summary", {}, title), inside);
   details.addEventListener("toggle", () => {
     if (!details.open || inside.childElementCount > 0) return;
@@ -83,7 +83,7 @@ export function neighbours(dump: Dump, row: number): HTMLElement | "" {
   const graph = dump.data.graph as Graph | null | undefined;
   if (!graph) return "";
   const made = dump.data.tensors.node[row] - 1, savers = backwards(dump, graph).savers.get(row) ?? [];
-  if (made < 0 && savers.length === 0) return h("p", {}, "No node of the graph made it or saves it.");
+  if (made < 0 && savers.length === 0) return h("p", {}, graph.complete ? "No node of the graph made it or saves it." : "No node that was read made it or saves it: the graph is not complete.");
   return h("div", {}, made >= 0 && [h("p", {}, "made by, with the nodes that it leads to:"), h("ul", { className: "tree" }, item(dump, graph, made, new Map()))],
     savers.length > 0 && [h("p", {}, `saved by ${counted(savers.length, "node")}, with the nodes that lead to ${savers.length === 1 ? "it" : "them"}:`),
       h("ul", { className: "tree" }, savers.slice(0, MOST).map(({ node, slot }) => h("li", {}, h("span", { className: "kind" }, slot), h("ul", {}, itemBack(dump, graph, node, new Set())))))]);
@@ -93,7 +93,7 @@ export function graphPage(place: HTMLElement, { dump }: Shown): void {
   const graph = dump.data.graph as Graph | null | undefined;
   place.append(h("h2", {}, "Autograd graph"));
   if (!graph || graph.name.length === 0) {
-    place.append(h("p", {}, graph ? "No node of the autograd graph is alive in this dump." : "This dump has no autograd graph."));
+    place.append(h("p", {}, !graph ? "The autograd graph was not recorded." : graph.complete ? "No node of the autograd graph is alive in this dump." : `The autograd graph was not read${graph.detail ? `: ${graph.detail}` : ""}.`));
     return;
   }
   const n = graph.name.length, entered = new Uint8Array(n);
@@ -106,7 +106,7 @@ export function graphPage(place: HTMLElement, { dump }: Shown): void {
     sum.bytes += savedBytes(dump, graph, i);
     classes.set(name, sum);
   }
-  place.append(h("p", { className: "lead" }, `${counted(n, "node")}, ${counted(roots.length, "root")}`), !graph.complete && graph.detail ? h("p", { className: "problem" }, graph.detail) : "",
+  place.append(h("p", { className: "lead" }, `${counted(n, "node")}, ${counted(roots.length, "root")}`), graph.complete ? "" : h("p", { className: "problem" }, `The graph is not complete${graph.detail ? `: ${graph.detail}` : ""}.`),
     h("p", { className: "note" }, "Roots are nodes that no other node leads to: outputs and losses that something still holds. Open a node to see what it saves and what it leads to. A storage that several nodes save counts for each."),
     h("ul", { className: "tree" }, roots.slice(0, MOST).map((root) => item(dump, graph, root, new Map()))), roots.length > MOST ? h("p", {}, `and ${count(roots.length - MOST)} more roots`) : "",
     h("h3", {}, "By class"), plainTable(["saves", "nodes", "class"], [...classes].sort(([, a], [, b]) => b.bytes - a.bytes).map(([name, sum]) => [amount(sum.bytes, bytes(sum.bytes)), amount(sum.nodes, count(sum.nodes)), name]), [0, 1]));

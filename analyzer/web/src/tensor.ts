@@ -30,10 +30,15 @@ export function stackTable(stacks: Stacks, site: number): HTMLElement {
 
 function storageDrawing(dump: Dump, row: number): HTMLElement {
   const t = dump.data.tensors, storage = t.storage[row];
+  if (storage === 0 && !dump.knows(row, "storage")) return h("p", {}, "Its storage is not known: it could not be read.");
   if (storage === 0) return h("p", {}, "It has no storage of its own (meta, sparse, empty or a wrapper).");
   const size = dump.data.storages.bytes[storage - 1];
   const sharing = dump.inStorage(storage), others = sharing.length - 1;
   const bar = (each: number) => {
+    if (!dump.knows(each, "offset") || !dump.knows(each, "bytes")) {
+      return h("div", { className: each === row ? "share self" : "share" }, h("span", { className: "share-name" }, tensorLink(dump, each)),
+        h("span", { className: "note" }, "where it lies in the storage is not known"), h("span", { className: "share-size" }, dump.knows(each, "bytes") ? bytes(t.length[each]) : "not known"));
+    }
     const begin = size > 0 ? (100 * t.begin[each]) / size : 0, width = size > 0 ? Math.max(0.3, (100 * t.length[each]) / size) : 100;
     return h("div", { className: each === row ? "share self" : "share" }, h("span", { className: "share-name" }, tensorLink(dump, each)),
       h("span", { className: "share-line", role: "img", "aria-label": `bytes ${t.begin[each]} to ${t.begin[each] + t.length[each]} of ${size}` },
@@ -91,11 +96,13 @@ export function tensorPage(place: HTMLElement, { dump, params, report }: Shown):
   }
   const t = dump.data.tensors, text = (column: ArrayLike<number>) => dump.text(column[row]);
   const flag = (name: string) => (t.flags[row] & report.flag(name)) !== 0;
+  const known = (what: string, value: string) => (dump.knows(row, what) ? value : "not known");
   const facts: [string, string | Node][] = [
-    ["shape", `${text(t.dtype)} ${text(t.shape)}`], ["strides", text(t.strides)], ["device", text(t.device)], ["bytes", bytes(t.bytes[row])],
-    ["memory it counts for", bytes(dump.owned[row])], ["category", text(t.category) + (text(t.evidence) ? `: ${text(t.evidence)}` : "")],
+    ["shape", `${text(t.dtype)} ${text(t.shape)}`], ["strides", text(t.strides)], ["device", text(t.device)], ["bytes", known("bytes", bytes(t.bytes[row]))],
+    ["memory it counts for", known("storage", bytes(dump.owned[row]))], ["category", text(t.category) + (text(t.evidence) ? `: ${text(t.evidence)}` : "")],
     ["module", text(t.module)], ["class", [text(t.type), text(t.class)].filter(Boolean).join(", ")],
-    ["autograd", [flag("requires_grad") && "requires grad", flag("leaf") && "leaf", flag("view") && "view", text(t.grad_fn)].filter(Boolean).join(", ")],
+    ["autograd", [flag("requires_grad") && "requires grad", flag("leaf") && "leaf", flag("view") && "view", text(t.grad_fn),
+      ...["requires_grad", "leaf", "view"].filter((each) => !dump.knows(row, each)).map((each) => `${each.replace("_", " ")}: not known`)].filter(Boolean).join(", ")],
     ["gradient", t.grad[row] ? tensorLink(dump, t.grad[row] - 1) : ""], ["age", age(t.age[row])], ["thread", text(t.thread)],
   ];
   const names = text(t.names).split("\n").slice(1).filter(Boolean);

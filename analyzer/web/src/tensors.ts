@@ -106,7 +106,7 @@ function columnsOf(dump: Dump): TableColumn[] {
   const name = (row: number) => dump.text(t.name[row]) || `#${t.id[row]}`;
   const byText = (column: ArrayLike<number>) => (a: number, b: number) => (dump.text(column[a]) < dump.text(column[b]) ? -1 : column[a] === column[b] ? 0 : 1);
   return [
-    { title: "memory", text: (row) => bytes(dump.owned[row]), width: "6.5rem", number: true, phone: "5.2rem", sort: (a, b) => dump.owned[a] - dump.owned[b] },
+    { title: "memory", text: (row) => (dump.knows(row, "storage") ? bytes(dump.owned[row]) : "not known"), width: "6.5rem", number: true, phone: "5.2rem", sort: (a, b) => dump.owned[a] - dump.owned[b] },
     { title: "name", text: name, width: "minmax(8rem, 2fr)", phone: "minmax(0, 2fr)", sort: byText(t.name) },
     { title: "shape", text: (row) => dump.text(t.shape[row]), width: "minmax(6rem, 1fr)", sort: (a, b) => t.bytes[a] - t.bytes[b] },
     { title: "dtype", text: (row) => dump.text(t.dtype[row]), width: "5.5rem", sort: byText(t.dtype) },

@@ -26,6 +26,7 @@ struct PythonObject {
 // view of it was made. Stacks are told as bits of code::TorchPart.
 struct Facts {
   bool python_complete = false;  // all references are known
+  bool graph_complete = true;    // all nodes are known, and so what they save
   bool python_program = true;    // the program has Python at all
   bool freed = false;            // before Python was asked
   bool freed_during_dump = false;

@@ -66,9 +66,9 @@ class Judge {
   bool held_in_python() const {
     return find([](const rules::Reference& row) { return !rules::is_only_a_name(row.root); }) != kNoReference;
   }
-  // Python was looked through, and nothing in it refers to the tensor.
+  // Python and the graph were looked through, and nothing in them refers to the tensor.
   bool only_cpp() const {
-    if (!facts_.python_complete || evidence_.references() != 0 || facts_.freed) return false;
+    if (!facts_.python_complete || !facts_.graph_complete || evidence_.references() != 0 || facts_.freed) return false;
     return !facts_.object.known || facts_.object.state <= format::WrapperState::kept_by_cpp;
   }
 

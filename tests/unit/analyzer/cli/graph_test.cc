@@ -221,7 +221,7 @@ TEST_F(GraphTest, QuestionsThatMakeNoSense) {
   expect_mistake(run({"graph", kGraph, "--path", "sq"}), "--path");
   expect_mistake(run({"graph", kGraph, "--format", "gif"}), "invalid value 'gif' for --format");
   DumpBuilder().write("empty.tscope");
-  expect_mistake(run({"graph", "empty.tscope"}), "has no autograd graph");
+  expect_mistake(run({"graph", "empty.tscope"}), "was not recorded");
 }
 
 TEST_F(GraphTest, ATensorOfNoGraphIsAnAnswer) {

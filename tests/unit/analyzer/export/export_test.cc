@@ -246,7 +246,7 @@ TEST(HolderKinds, HaveTheirNames) {
     names.push_back(analyzer::text(analyzer::Holder::Kind(kind)));
   }
   EXPECT_THAT(names, ElementsAre("python", "saved", "gradient", "view", "storage", "accumulator", "cycle", "traceback",
-                                 "part", "cpp"));
+                                 "part", "cpp", "unknown"));
 }
 
 TEST_F(ExportTest, CategoriesAreTakenOver) {

@@ -96,6 +96,19 @@ TEST(Page, SaysWhereATensorLiesInItsStorage) {
   EXPECT_THAT(page.column(tensors["length"]), ElementsAre(4096, 1024));
 }
 
+// What a page draws and writes must not take what was not read for byte 0 or for no memory.
+TEST(Page, SaysOfATensorWhatCouldNotBeRead) {
+  DumpBuilder builder = program();
+  testing::TensorSpec unread;
+  unread.known = uint32_t(format::TensorKnown::dtype) | uint32_t(format::TensorKnown::device);
+  builder.tensor(unread);
+  const testing::Unpacked page = testing::data_of(page_of(read(builder), false));
+  const auto& dump = page.head["dumps"][0];
+  std::vector<std::string> unknown;
+  for (const double text : page.column(dump["tensors"]["unknown"])) unknown.push_back(dump["texts"][size_t(text)]);
+  EXPECT_THAT(unknown, ElementsAre("", "", "shape, bytes, storage, offset, requires_grad, leaf, view"));
+}
+
 TEST(Page, HasStacksAsATree) {
   const testing::Unpacked page = testing::data_of(page_of(read(program()), false));
   const auto& dump = page.head["dumps"][0];

@@ -215,6 +215,7 @@ TEST(CategoryJudge, MissingEvidenceIsNoAnswer) {
 
 TEST(CategoryJudge, WhatPythonHoldsIsNotHeldByCppAlone) {
   for (auto change : {+[](Evidence& it) { it.told.python_complete = false; },
+                      +[](Evidence& it) { it.told.graph_complete = false; },
                       +[](Evidence& it) {
                         it.told.object = {true, WrapperState::referenced};
                       },
