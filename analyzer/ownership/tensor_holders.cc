@@ -237,7 +237,8 @@ class HolderTexts {
     const References& references = dump_.references;
     if (!references.present) return;
     if (references.freed(tensor)) {
-      return add(tensor, {Kind::unknown, "freed before names were looked up", "", "freed before names were looked up"}, 0);
+      const std::string why = "freed before names were looked up";
+      return add(tensor, {Kind::unknown, why, "", why}, 0);
     }
     if (!references.complete && !references.tensors[tensor].known) {
       return add(tensor, {Kind::unknown, "not known: " + references.detail, "holder not known", kNotLookedUp}, 0);

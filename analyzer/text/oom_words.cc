@@ -358,8 +358,8 @@ std::string outside_words(const Part& balance) {
 std::string missing_words(const analyzer::Dump& dump, const Story& story) {
   switch (story.remedies_missing) {
     case Story::Missing::nothing:
-      return dump.graph.whole() ? ""
-                                : "Not known: " + dump.graph.gap() + ". What it holds, and checkpointing, are left out.";
+      if (dump.graph.whole()) return "";
+      return "Not known: " + dump.graph.gap() + ". What it holds, and checkpointing, are left out.";
     case Story::Missing::references:
       return "References were not recorded: garbage, holders and checkpointing are left out.";
     case Story::Missing::some_references:

@@ -53,6 +53,20 @@ def test_put_together_a_file_is_the_same_and_damaged_its_checksums_are_right(fil
     assert mark.Chunks() == len(chunks) - 2 and mark.Bytes() < dump.stat().st_size - 24
 
 
+def test_what_is_wrong_with_a_recording_is_said_once_for_all_its_moments(files, tmp_path):
+    data = bytearray(files[".recording"][0][0].read_bytes())
+    _, chunks = damage.cut(data)
+    largest = max(range(len(chunks)), key=lambda i: len(chunks[i][1]))
+    begin = damage.HEADER + sum(damage.HEADER + (len(payload) + 7) // 8 * 8 for _, payload in chunks[:largest])
+    data[begin + damage.HEADER] ^= 1  # its checksum is wrong now
+    file = tmp_path / "cut.recording"
+    file.write_bytes(data)
+    moments = [f"{file}@{moment}" for moment in ("step=1", "step=2", "step=3", "peak", "end")]
+    said = harness.cli("leaks", *moments, *moments, status=None).stderr.splitlines()
+    about = [line for line in said if "chunk" in line]
+    assert about and len(said) == len(set(said)), said
+
+
 @pytest.mark.parametrize("does, finding", [
     ("kill -SEGV $$", "exit status -11"), ("exit 3", "exit status 3"), ("exit 1", "exit status 1"), ("exit 2", "not a line"),
     ("echo terminate called after >&2; exit 2", "not a line for people"), ("touch OUT.svg; echo no >&2; exit 2", "is empty"),

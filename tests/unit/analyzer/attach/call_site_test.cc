@@ -67,6 +67,15 @@ TEST(CallSite, AFunctionIsFoundWithoutAStub) {
   direct.put(kReturn - 6, kCallStub).put(kStub, {0x55, 0x48, 0x89, 0xe5}).put(kStub + 4, kRoom);
   EXPECT_EQ(direct.called(kReturn), kStub);
 
+  // What begins like a stub and jumps elsewhere: push *table, and a jump that would lie behind what was read.
+  for (const Bytes& code : {Bytes{0xff, 0x35, 0xfa, 0x0f, 0x00, 0x00},
+                            Bytes{0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0xbb, 0x07, 0x00, 0x00, 0x00, 0xf2, 0xff, 0x25, 0xef,
+                                  0x0f, 0x00}}) {
+    Memory no_stub;
+    no_stub.put(kReturn - 6, kCallStub).put(kStub, kRoom).put(kStub, code).put_address(kTable, kFunction);
+    EXPECT_EQ(no_stub.called(kReturn), kStub) << code.size();
+  }
+
   Memory backwards;
   backwards.put(0x5000 - 6, {0x90, 0xe8, 0x00, 0xd0, 0xff, 0xff}).put(kStub, kRoom);
   EXPECT_EQ(backwards.called(0x5000), kStub);
@@ -77,6 +86,10 @@ TEST(CallSite, WhatIsNoSuchCallIsNotKnown) {
   by_register.put(kReturn - 6, {0x48, 0x89, 0xdf, 0x90, 0xff, 0xd0});
   EXPECT_EQ(by_register.called(kReturn), 0u);
   EXPECT_EQ(Memory().called(kReturn), 0u);
+
+  Memory no_call;  // whose last bytes would lead to the table
+  no_call.put(kReturn - 6, {0x00, 0x15, 0xfa, 0x1f, 0x00, 0x00}).put_address(kTable, kFunction);
+  EXPECT_EQ(no_call.called(kReturn), 0u);
 
   Memory table_is_gone;
   table_is_gone.put(kReturn - 6, {0xff, 0x15, 0xfa, 0x1f, 0x00, 0x00});

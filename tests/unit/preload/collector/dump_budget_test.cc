@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "dump/tensor_facts.h"
+#include "python/references.h"
+
 namespace tensorscope::collector {
 namespace {
 
@@ -56,6 +59,11 @@ TEST(DumpBudget, TheLessIsLeftTheLessIsWritten) {
     EXPECT_LE(parts, before) << left;
     EXPECT_TRUE(found.rows || parts == 0) << left;
     before = parts;
+    // All parts together fit.
+    const uint64_t needs = found.rows_need + (found.sizes ? size.tensors * sizeof(python::TensorSize) : 0) +
+                           (found.graph ? graph_needs(size.nodes, size.tensors) : 0) +
+                           (found.facts ? size.tensors * sizeof(dump::TensorFacts) : 0);
+    EXPECT_TRUE(parts < 2 || needs <= MemoryRoom::of(left_in_group(left)).usable) << left;
   }
   EXPECT_EQ(before, 0);
   EXPECT_EQ(plan(size, 200 * kMiB).facts, size.tensors);
@@ -67,9 +75,13 @@ TEST(DumpBudget, WhatIsNotWantedIsNotCounted) {
   DumpSize size = tensors(100'000);
   size.nodes = 0;
   size.names = size.report = false;
-  const DumpPlan found = plan(size, 20 * kMiB);
-  EXPECT_TRUE(found.rows && found.graph);
-  EXPECT_FALSE(found.sizes || found.facts);
+  for (const uint64_t left : {20 * kMiB, 200 * kMiB}) {
+    const DumpPlan found = plan(size, left);
+    EXPECT_TRUE(found.rows && found.graph);
+    EXPECT_FALSE(found.sizes || found.facts);
+  }
+  const DumpPlan none = plan(size, kMiB);
+  EXPECT_FALSE(none.rows || none.graph);
 }
 
 // The report names the largest of them.

@@ -32,7 +32,7 @@ TEST(SecretArguments, ValuesOfOptions) {
 
 TEST(SecretArguments, OptionsOfTextHaveNone) {
   for (const char* argument : {"--max-tokens=512", "--tokenizer=gpt2", "--pad-token=<pad>", "--eos_token=</s>",
-                               "--key=name", "--num-keys=8", "--author=me", "--monkey=1", "--tokens-per-batch=9"}) {
+                               "--key=name", "--num-keys=8", "--cost-per-token=3", "--mask_token=[MASK]", "--image-token=7", "--author=me", "--monkey=1", "--tokens-per-batch=9"}) {
     EXPECT_EQ(one(argument), argument);
   }
 }
@@ -49,11 +49,18 @@ TEST(SecretArguments, Urls) {
   EXPECT_EQ(one("https://token123@github.com/x"), "https://***@github.com/x");
   EXPECT_EQ(one("s3://bucket/a@b?x=1&api_key=abcdef&y=2#z"), "s3://bucket/a@b?x=1&api_key=***&y=2#z");
   EXPECT_EQ(one("https://host:8080/path?n=1"), "https://host:8080/path?n=1");
+  EXPECT_EQ(one("https://me:hunter@22@host/path"), "https://me:***@host/path");
+  EXPECT_EQ(one("https://host/path?token&n=1"), "https://host/path?token&n=1");
+  EXPECT_EQ(one("https://host/path?n&token=abcdef"), "https://host/path?n&token=***");
 }
 
 TEST(SecretArguments, KeysOfServices) {
   EXPECT_EQ(one("hf_abcdefghijklmnopqrstuvwx"), "***");
   EXPECT_EQ(one("--login=ghp_abcdefghijklmnopqrstuvwx"), "--login=***");
+  for (const char* begin : {"hf_", "sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "ASIA",
+                            "AIza", "eyJ"}) {
+    EXPECT_EQ(one(begin + std::string(20, 'a')), "***");
+  }
   EXPECT_EQ(one("hf_hub"), "hf_hub");
   EXPECT_EQ(one("sk-learn/model/weights-of-today.pt"), "sk-learn/model/weights-of-today.pt");
 }
