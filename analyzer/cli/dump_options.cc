@@ -40,8 +40,8 @@ void say_without_names(Invocation& invocation, const analyzer::ComparedDumps& du
     const analyzer::Dump& dump = dumps[i].dump;
     if (analyzer::has_names(dump)) continue;
     const std::string& why = dump.references.detail;
-    invocation.say(dump.path + " has no tensor names" + (why.empty() ? "" : " (" + why + ")") +
-                   "; its holders are unknown.");
+    invocation.say_once(dump.path + " has no tensor names" + (why.empty() ? "" : " (" + why + ")") +
+                        "; its holders are unknown.");
   }
 }
 
