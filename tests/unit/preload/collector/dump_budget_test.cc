@@ -62,7 +62,7 @@ TEST(DumpBudget, TheLessIsLeftTheLessIsWritten) {
     // All parts together fit.
     const uint64_t needs = found.rows_need + (found.sizes ? size.tensors * sizeof(python::TensorSize) : 0) +
                            (found.graph ? graph_needs(size.nodes, size.tensors) : 0) +
-                           (found.facts ? size.tensors * sizeof(dump::TensorFacts) : 0);
+                           found.facts * sizeof(dump::TensorFacts);
     EXPECT_TRUE(parts < 2 || needs <= MemoryRoom::of(left_in_group(left)).usable) << left;
   }
   EXPECT_EQ(before, 0);
