@@ -8,6 +8,7 @@
 
 #include <initializer_list>
 
+#include "support/load_library.h"
 #include "support/loaded_object.h"
 
 namespace tensorscope::devices {
@@ -27,7 +28,7 @@ void* open_beside_libcuda() {
   char path[PATH_MAX];
   if (!slash) return nullptr;
   const int length = snprintf(path, sizeof path, "%.*s/%s", int(slash - driver.path), driver.path, kNvmlLibrary);
-  return length < int(sizeof path) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+  return length < int(sizeof path) ? load_library(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
 }
 
 template <typename Function>
@@ -47,9 +48,9 @@ void say_more(DriverFacts& facts, const char* what) {
 
 bool Nvml::open() {
   if (library_) return true;
-  library_ = dlopen(kNvmlLibrary, RTLD_NOW | RTLD_NOLOAD);
+  library_ = load_library(kNvmlLibrary, RTLD_NOW | RTLD_NOLOAD);
   if (!library_) library_ = open_beside_libcuda();
-  if (!library_) library_ = dlopen(kNvmlLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (!library_) library_ = load_library(kNvmlLibrary, RTLD_NOW | RTLD_LOCAL);
   if (!library_) {
     snprintf(trouble_, sizeof trouble_, "%s cannot be opened", kNvmlLibrary);
     return false;

@@ -21,11 +21,15 @@ constinit std::atomic<uint32_t> g_forks{0};  // likewise
 constinit std::atomic<bool> g_lost{false};
 constinit thread_local uint32_t t_depth = 0;
 
+// Of a thread that forks (hold_loader_walks): a library's constructor may.
+uint32_t own_walks() { return t_depth > 1 ? 1 : 0; }
+
 // Whoever walked, unless it was the forking thread, is not in this process: it has left the loader's lock held.
 FreshInChild g_fresh_walks{[] {
-  if (g_walks.exchange(0) != 0) g_lost.store(true, std::memory_order_relaxed);
+  const uint32_t own = own_walks();
+  if (g_walks.exchange(own) != own) g_lost.store(true, std::memory_order_relaxed);
   g_forks.store(0);
-  t_depth = 0;
+  --t_depth;
 }};
 
 // Where its program headers are: the file's first page is mapped.
@@ -75,11 +79,11 @@ int walk_loaded_objects(int (*visit)(dl_phdr_info* info, size_t size, void* cont
   return walk ? dl_iterate_phdr(visit, context) : walk_without_lock(visit, context);
 }
 
-// This thread's own walks, of other fork handlers, need not wait for it.
+// This thread's own walks, of other fork handlers, need not wait for it, nor it for them.
 void hold_loader_walks() {
   ++t_depth;
   g_forks.fetch_add(1);
-  wait_patiently(kForkPatienceNs, [] { return g_walks.load() == 0; });
+  wait_patiently(kForkPatienceNs, [] { return g_walks.load() == own_walks(); });
 }
 
 void release_loader_walks() {

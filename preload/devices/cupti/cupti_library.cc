@@ -7,6 +7,7 @@
 
 #include <iterator>
 
+#include "support/load_library.h"
 #include "support/loaded_object.h"
 #include "support/log.h"
 
@@ -30,13 +31,13 @@ void* open_in(const Folder& folder, const char* below, unsigned major) {
   if (!folder) return nullptr;
   char path[PATH_MAX + 64];
   snprintf(path, sizeof path, "%s/%slibcupti.so.%u", folder.path, below, major);
-  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  return load_library(path, RTLD_NOW | RTLD_LOCAL);
 }
 
 void* open_by_name(unsigned major, int flags) {
   char name[32];
   snprintf(name, sizeof name, "libcupti.so.%u", major);
-  return dlopen(name, flags | RTLD_LOCAL);
+  return load_library(name, flags | RTLD_LOCAL);
 }
 
 void* open_of_major(unsigned major, const Folder& runtime, const Folder& torch) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "support/load_library.h"
 #include "support/loaded_object.h"
 #include "support/message.h"
 #include "support/spin_lock.h"
@@ -77,9 +78,9 @@ void* ask_the_loader(const Search& search) {
   void* global = dlsym(RTLD_NEXT, kName);
   if (!global) global = dlsym(RTLD_DEFAULT, kName);
   if (global && global != own_object().find(kName)) return global;
-  void* handle = search.object.path ? dlopen(search.object.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+  void* handle = search.object.path ? load_library(search.object.path, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
   void* found = handle ? dlsym(handle, kName) : nullptr;
-  if (handle) dlclose(handle);
+  if (handle) unload_library(handle);
   return found ? found : search.definition;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "stacks/native/libunwind_accessors.h"
+#include "support/load_library.h"
 #include "support/loaded_object.h"
 #include "support/loader_walk.h"
 #include "support/own_descriptors.h"
@@ -44,7 +45,7 @@ void* open_beside_this_library(const char** why) {
   memcpy(path, self.dli_fname, folder);
   memcpy(path + folder, kLibunwind, sizeof kLibunwind);
   if (access(path, F_OK) != 0) return nullptr;
-  void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void* const library = load_library(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) *why = why_not_loaded();
   return library;
 }
@@ -96,7 +97,7 @@ bool Libunwind::fail(const char* why) {
 bool Libunwind::find_functions() {
   const char* why = kNotFound;
   void* library = open_beside_this_library(&why);
-  if (library == nullptr) library = dlopen(kLibunwind, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) library = load_library(kLibunwind, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const of_the_system = why_not_loaded();
     return fail(why == kNotFound ? of_the_system : why);

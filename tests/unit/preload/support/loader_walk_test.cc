@@ -90,6 +90,17 @@ TEST(LoaderWalk, AWalkWaitsForTheEndOfAFork) {
   walker.join();
 }
 
+// As a library's constructor may.
+TEST(LoaderWalk, AThreadThatForksInItsOwnWalkKeepsTheLock) {
+  const LoaderWalk walk;
+  const pid_t child = fork_as_the_hooks_do();
+  if (child == 0) {
+    alarm(60);
+    _exit(walk && !objects_of(walk_loaded_objects).empty() ? 0 : 1);
+  }
+  EXPECT_EQ(exit_status(child), 0);
+}
+
 // The loader's lock is held for ever in that child: glibc does not free it.
 TEST(LoaderWalk, AWalkThatDoesNotEndCostsTheChildTheLockAlone) {
   static sem_t inside, go;
