@@ -105,7 +105,12 @@ void write_limits(const ReportFacts& facts, ReportText& text) {
   char driver[224] = "";
   if (facts.driver_total != 0) {
     char others[72] = "";
-    if (facts.others != 0) snprintf(others, sizeof(others), ", others hold %s", ByteText(facts.others).c_str());
+    if (facts.others != 0) {
+      snprintf(others, sizeof(others), ", others hold %s%s", facts.others_unknown ? "at least " : "",
+               ByteText(facts.others).c_str());
+    } else if (facts.others_unknown) {
+      snprintf(others, sizeof(others), ", what others hold is not known");
+    }
     snprintf(driver, sizeof(driver), "; the driver has %s free of %s%s", ByteText(facts.driver_free).c_str(),
              ByteText(facts.driver_total).c_str(), others);
   }
@@ -320,7 +325,11 @@ void fill_driver(const ReportSources& sources, ReportFacts& facts) {
   facts.driver_free = driver->free;
   for (size_t i = 0; i < driver->processes_count; ++i) {
     const uint64_t bytes = driver->processes[i].bytes;
-    if (bytes != UINT64_MAX) facts.others += bytes;
+    if (bytes != UINT64_MAX) {
+      facts.others += bytes;
+    } else {
+      facts.others_unknown = true;
+    }
   }
 }
 

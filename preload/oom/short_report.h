@@ -58,6 +58,7 @@ struct ReportFacts {
   uint64_t allocated = 0, reserved = 0;
   uint64_t largest_free = 0;                               // piece of what is cached
   uint64_t driver_total = 0, driver_free = 0, others = 0;  // others: of other processes
+  bool others_unknown = false;  // the driver does not report what some of them hold
 
   bool holdings_known = false;
   const char* holdings_missing = "not enough memory left to find out";  // why

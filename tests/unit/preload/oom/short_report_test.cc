@@ -142,6 +142,18 @@ TEST(ShortReport, SharedMemoryIsToldByWhoHoldsIt) {
   EXPECT_EQ(lines.back(), "  read more: tensorscope oom /home/u/train.4242.oom.tscope");
 }
 
+TEST(ShortReport, WhatTheDriverDoesNotReportOfOthersIsNotNothing) {
+  ReportFacts facts = full();
+  facts.driver_total = uint64_t{80} << 30;
+  facts.driver_free = uint64_t{1} << 30;
+  facts.others = uint64_t{2} << 30;
+  EXPECT_TRUE(contains(report(facts), ", others hold 2.00 GiB"));
+  facts.others_unknown = true;
+  EXPECT_TRUE(contains(report(facts), ", others hold at least 2.00 GiB"));
+  facts.others = 0;
+  EXPECT_TRUE(contains(report(facts), ", what others hold is not known"));
+}
+
 TEST(ShortReport, SaysHowManyTensorsWereLookedAt) {
   ReportFacts facts = full();
   facts.tensors = 200'000;
