@@ -11,12 +11,14 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 OPENS = re.compile(r"(?<![\w.>:])(?:::)?(open|openat|openat2|opendir|fopen|fdopen|freopen|popen|memfd_create|shm_open|mkstemp|tmpfile|pipe|pipe2|socket|"
                    r"socketpair|accept4|dup[23]?|eventfd|epoll_create1?|timerfd_create|signalfd|inotify_init1?|userfaultfd|perf_event_open|"
-                   r"dlopen|dlmopen)\(|\bSYS_(open|openat|openat2|pipe2?|memfd_create|dup[23]?|socket|eventfd2?)\b|\bF_DUPFD|"
+                   r"dlopen|dlmopen|load_library)\(|\bSYS_(open|openat|openat2|pipe2?|memfd_create|dup[23]?|socket|eventfd2?)\b|\bF_DUPFD|"
                    r"std::(i|o)?fstream\b|\bwith open\(")
 COLLECTOR = "called on the collector thread alone"
 WRAPPED = "within with_own_descriptors() or run_with_own_descriptors()"
 REASONS = {
     "support/own_descriptors.cc": "a table of our own, and how a number is moved out of the way without one",
+    "support/load_library.cc": "dlopen() for those who call it, which are in this list",
+    "support/load_library.h": "the same",
     "support/small_file.cc": WRAPPED,
     "support/log.cc": WRAPPED,
     "watch/step_dumps.cc": WRAPPED,
