@@ -7,7 +7,7 @@ namespace tensorscope::attach {
 
 std::string maps_of_objects(const std::string& maps) {
   std::istringstream lines(maps);
-  std::string kept, object;           // the path of the object that the last line was of
+  std::string kept, object;            // the path of the object that the last line was of
   unsigned long long last_offset = 0;  // in its file
   for (std::string line; std::getline(lines, line);) {
     const size_t slash = line.find('/');

@@ -1,7 +1,7 @@
 #include "attach/python_attach.h"
 
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -100,8 +100,7 @@ std::string attach_script(const AttachRequest& request, uint64_t answer) {
 
 PythonAttach::PythonAttach(const RemoteInterpreter& interpreter, const AttachRequest& request)
     : interpreter_(interpreter), pid_(request.pid), folder_(request.pid) {
-  asked_ =
-      folder_.write(attach_script(request, interpreter.answer())) && interpreter.ask_for(folder_.script_path());
+  asked_ = folder_.write(attach_script(request, interpreter.answer())) && interpreter.ask_for(folder_.script_path());
 }
 
 bool PythonAttach::begins_within(std::chrono::milliseconds most) const {

@@ -30,7 +30,7 @@ class ScriptFolder {
  private:
   void remove();
 
-  int parent_ = -1;         // descriptor of the folder that it lies in; -1: there is none
+  int parent_ = -1;          // descriptor of the folder that it lies in; -1: there is none
   std::string path_, seen_;  // as this program sees it, and as the process does
 };
 

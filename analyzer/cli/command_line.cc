@@ -121,10 +121,10 @@ std::string unknown_words(const std::string& mistake, const CLI::App& app, const
 }
 
 void add_verbs(CLI::App& app, Invocation& invocation) {
-  for (auto* add :
-       {add_run,      add_attach,   add_snapshot, add_record, add_report, add_list,  add_show,    add_diff,
-        add_leaks,    add_ranks,    add_oom,      add_check,  add_info,   add_graph, add_compare, add_calls,
-        add_timeline, add_forecast, add_top_verb, add_query,    add_export, add_html,   add_watch, add_values,  add_shell_files}) {
+  for (auto* add : {add_run,     add_attach, add_snapshot, add_record,     add_report,   add_list,  add_show,
+                    add_diff,    add_leaks,  add_ranks,    add_oom,        add_check,    add_info,  add_graph,
+                    add_compare, add_calls,  add_timeline, add_forecast,   add_top_verb, add_query, add_export,
+                    add_html,    add_watch,  add_values,   add_shell_files}) {
     add(app, invocation);
   }
   for (CLI::App* verb : app.get_subcommands(nullptr)) verb->group("Verbs");

@@ -123,10 +123,12 @@ void add_forecast(CLI::App& app, Invocation& invocation) {
       ->type_name("NAME=N")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_size(*verb, "--device-memory", options->limit, "what there is: 80GiB; says what fits, and what is the first not to");
+  add_size(*verb, "--device-memory", options->limit,
+           "what there is: 80GiB; says what fits, and what is the first not to");
   verb->add_option("--device", options->device, "the device: cuda:1, cpu. Default: the one with the highest peak")
       ->type_name("DEVICE");
-  verb->add_option("--as", options->dtype, "what if: model and inputs in bfloat16 or float16; autocast: the forward pass alone")
+  verb->add_option("--as", options->dtype,
+                   "what if: model and inputs in bfloat16 or float16; autocast: the forward pass alone")
       ->check(CLI::IsMember({"bfloat16", "float16", "autocast"}).description(""))
       ->type_name("DTYPE");
   verb->add_option("--checkpoint", options->checkpoint,

@@ -137,9 +137,8 @@ int list(const ListOptions& options, Invocation& invocation) {
   }
   size_t unread = 0;
   for (const Family& family : families) {
-    unread += size_t(std::count_if(family.tensors.begin(), family.tensors.end(), [&](uint32_t tensor) {
-      return !opened.dump.tensors[tensor].knows_memory();
-    }));
+    unread += size_t(std::count_if(family.tensors.begin(), family.tensors.end(),
+                                   [&](uint32_t tensor) { return !opened.dump.tensors[tensor].knows_memory(); }));
   }
   if (tensors == 0) {
     const std::string why = text::no_match_words(opened.why_nothing(selection, options.filter));

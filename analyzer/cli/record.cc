@@ -29,8 +29,8 @@ bool answered(const TargetProcess& target, uint64_t timeout_ns, std::string& pro
     const auto waited = std::chrono::steady_clock::now() - begin;
     if (!target.alive() || uint64_t(std::chrono::nanoseconds(waited).count()) > timeout_ns) {
       target.withdraw();
-      problem = target.alive() ? fmt::format("process {} did not answer within {} (--timeout waits longer).", target.pid(),
-                                             text::duration(timeout_ns))
+      problem = target.alive() ? fmt::format("process {} did not answer within {} (--timeout waits longer).",
+                                             target.pid(), text::duration(timeout_ns))
                                : fmt::format("process {} has ended.", target.pid());
       return false;
     }

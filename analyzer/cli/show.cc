@@ -86,8 +86,8 @@ std::string storage_words(const analyzer::OpenedDump& opened, uint32_t index) {
   if (tensor.storage == kNone) return known(tensor, TensorKnown::storage) ? "none" : "unknown";
   const analyzer::Storage& storage = opened.dump.storages[tensor.storage];
   const std::string offset = tensor.knows_offset() ? text::count(uint64_t(tensor.storage_offset)) : "unknown";
-  std::string text = fmt::format("#{}, {} at {:#x}, offset {}", storage.id, text::bytes(storage.nbytes),
-                                 storage.data_ptr, offset);
+  std::string text =
+      fmt::format("#{}, {} at {:#x}, offset {}", storage.id, text::bytes(storage.nbytes), storage.data_ptr, offset);
   if (storage.kind != analyzer::StorageKind::allocator) text += fmt::format(", {}", analyzer::text(storage.kind));
   return text;
 }

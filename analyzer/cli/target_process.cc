@@ -227,8 +227,10 @@ std::optional<TargetProcess> TargetProcess::open(pid_t pid, AskBy by, std::strin
     return std::nullopt;
   }
   if (!has_mapped(*maps, "libtensorscope.so")) {
-    problem = fmt::format("process {} does not run under tensorscope (start it with: tensorscope run -- ..., or: tensorscope attach {}). {}",
-                          pid, pid, kNothing);
+    problem = fmt::format(
+        "process {} does not run under tensorscope (start it with: tensorscope run -- ..., or: tensorscope attach {}). "
+        "{}",
+        pid, pid, kNothing);
     return std::nullopt;
   }
   if (!has_mapped(*maps, "libc10.so")) {

@@ -40,8 +40,8 @@ class TargetProcess {
   // Whether the process has taken the file. `withdraw()`: removes it where not.
   bool file_taken() const;
   void withdraw() const;
-  // Makes an empty file for the answer, before the process is asked, and returns the time (CLOCK_MONOTONIC). If the file
-  // cannot be made, no answer will come.
+  // Makes an empty file for the answer, before the process is asked, and returns the time (CLOCK_MONOTONIC). If the
+  // file cannot be made, no answer will come.
   uint64_t expect_answer() const;
   // Why the process does not do what it was asked for since then; nothing: no answer by now. `forget_answer()`: removes
   // the file.

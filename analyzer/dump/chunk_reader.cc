@@ -169,7 +169,8 @@ uint64_t checksum_in_file(const ByteSource& source, uint64_t offset, const forma
 
 std::string chunk_name(uint32_t type) {
   for (const std::span<const format::ChunkKind> all :
-       {std::span<const format::ChunkKind>(format::kChunkKinds), std::span<const format::ChunkKind>(format::kRecordingChunkKinds)}) {
+       {std::span<const format::ChunkKind>(format::kChunkKinds),
+        std::span<const format::ChunkKind>(format::kRecordingChunkKinds)}) {
     for (const format::ChunkKind& known : all) {
       if (known.type == type) return known.name;
     }

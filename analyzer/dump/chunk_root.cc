@@ -48,7 +48,8 @@ bool elements_are_aligned(const flatbuffers::Table& table, const TypeTable& type
     const flatbuffers::TypeCode code = type.type_codes[field];
     const TypeTable* field_type = type_of(type, field);
     if (!code.is_repeating && !is_table(field_type)) continue;
-    const auto* value = table.GetPointer<const uint8_t*>(flatbuffers::FieldIndexToOffset(flatbuffers::voffset_t(field)));
+    const auto* value =
+        table.GetPointer<const uint8_t*>(flatbuffers::FieldIndexToOffset(flatbuffers::voffset_t(field)));
     if (value == nullptr) continue;
     if (!code.is_repeating) {
       if (!elements_are_aligned(*reinterpret_cast<const flatbuffers::Table*>(value), *field_type)) return false;
@@ -61,7 +62,8 @@ bool elements_are_aligned(const flatbuffers::Table& table, const TypeTable& type
       for (const flatbuffers::Table* each : *tables) {
         if (!elements_are_aligned(*each, *field_type)) return false;
       }
-    } else if (reinterpret_cast<uintptr_t>(vector->Data()) % alignment_of(ElementaryType(code.base_type), field_type) != 0) {
+    } else if (reinterpret_cast<uintptr_t>(vector->Data()) % alignment_of(ElementaryType(code.base_type), field_type) !=
+               0) {
       return false;
     }
   }

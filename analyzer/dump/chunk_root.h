@@ -23,7 +23,9 @@ const Root* chunk_root(const uint8_t* payload, size_t length) {
   flatbuffers::Verifier verifier(payload, length);
   if (!verifier.VerifySizePrefixedBuffer<Root>(nullptr)) return nullptr;
   const Root* root = flatbuffers::GetSizePrefixedRoot<Root>(payload);
-  return elements_are_aligned(*reinterpret_cast<const flatbuffers::Table*>(root), *Root::MiniReflectTypeTable()) ? root : nullptr;
+  return elements_are_aligned(*reinterpret_cast<const flatbuffers::Table*>(root), *Root::MiniReflectTypeTable())
+             ? root
+             : nullptr;
 }
 
 template <typename Root>

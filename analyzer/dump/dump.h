@@ -108,7 +108,7 @@ struct Tensor {
   bool knows_offset() const;  // the same of storage_offset, which is read with the strides
   bool knows_memory() const;  // whether it has a storage, and which: without, storage is kNone
   bool knows_size() const;    // without, nbytes is 0
-  bool is_sparse() const;  // indices and values, tensors themselves (Dump::parts), instead of a storage
+  bool is_sparse() const;     // indices and values, tensors themselves (Dump::parts), instead of a storage
 };
 
 // Indices into Dump::tensors: the indices and values of a sparse tensor, what a wrapper wraps.
@@ -126,8 +126,8 @@ struct Storage {
   uint64_t own_nbytes = 0;  // nbytes less what an overlapping storage listed earlier already counts: sums use this
   Device device;
   StorageKind kind = StorageKind::unknown;
-  uint32_t allocation = kNone;     // index into Dump::allocations that contains data_ptr
-  uint32_t runtime_block = kNone;  // where there is none: index into Dump::runtime_blocks
+  uint32_t allocation = kNone;        // index into Dump::allocations that contains data_ptr
+  uint32_t runtime_block = kNone;     // where there is none: index into Dump::runtime_blocks
   std::span<const uint32_t> tensors;  // indexes, by serial; of Dump::tensors_of_storages
 };
 
@@ -156,7 +156,8 @@ struct Steps {
   std::vector<uint64_t> ends;  // serials, ascending
 
   bool known() const { return !ends.empty(); }
-  // Which of the known steps something with this serial was made in: 0 for the first, ends.size() for the one that runs.
+  // Which of the known steps something with this serial was made in: 0 for the first, ends.size() for the one that
+  // runs.
   size_t step_of(uint64_t serial) const;
 };
 
@@ -201,11 +202,11 @@ struct Dump {
   std::vector<PythonFrame> python_frames;
   std::vector<Site> sites;
   std::vector<Thread> threads;
-  std::vector<Tensor> tensors;          // by serial
-  std::vector<TensorPart> parts;        // in the order of the dump: those of one tensor together
-  std::vector<Storage> storages;        // by id
-  std::vector<Allocation> allocations;  // by serial
-  std::vector<Node> nodes;              // by serial
+  std::vector<Tensor> tensors;             // by serial
+  std::vector<TensorPart> parts;           // in the order of the dump: those of one tensor together
+  std::vector<Storage> storages;           // by id
+  std::vector<Allocation> allocations;     // by serial
+  std::vector<Node> nodes;                 // by serial
   std::vector<std::vector<int64_t>> dims;  // of tensors: sizes and strides, as they came
   NumberLists tensors_of_storages, storages_of_allocations;
   Totals totals;

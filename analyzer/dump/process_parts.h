@@ -20,8 +20,8 @@ struct Mapping {
 };
 
 struct SharedHolder {
-  uint32_t pid = 0;                 // 0: no process that was looked at
-  std::string name;                 // of the process; of no process: of the largest file
+  uint32_t pid = 0;  // 0: no process that was looked at
+  std::string name;  // of the process; of no process: of the largest file
   uint64_t files = 0;
   uint64_t bytes = 0, deleted = 0;  // deleted <= bytes: in files that were removed
 };

@@ -315,15 +315,8 @@ void RowCollector::add_allocations(const ChunkView& chunk) {
       count("invalid allocations");
       continue;
     }
-    dump_.allocations.push_back({row->serial(),
-                                 row->pointer(),
-                                 row->nbytes(),
-                                 row->created_ns(),
-                                 row->node(),
-                                 row->site(),
-                                 row->thread(),
-                                 uint8_t(row->kind()),
-                                 row->inherited() != 0,
+    dump_.allocations.push_back({row->serial(), row->pointer(), row->nbytes(), row->created_ns(), row->node(),
+                                 row->site(), row->thread(), uint8_t(row->kind()), row->inherited() != 0,
                                  device_of(row->device_type(), row->device_index())});
   }
 }

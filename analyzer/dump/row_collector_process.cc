@@ -60,8 +60,10 @@ void RowCollector::add_steps(const ChunkView& chunk) {
   if (!first_of_its_kind(chunk)) return;
   const auto* in = verified<format::Steps>(chunk);
   if (!in || !in->ends()) return;
-  Steps steps{uint8_t(in->source()), in->count(), std::max<uint64_t>(in->every(), 1), {in->ends()->begin(), in->ends()->end()}};
-  const bool ascending = std::adjacent_find(steps.ends.begin(), steps.ends.end(), std::greater_equal<>()) == steps.ends.end();
+  Steps steps{
+      uint8_t(in->source()), in->count(), std::max<uint64_t>(in->every(), 1), {in->ends()->begin(), in->ends()->end()}};
+  const bool ascending =
+      std::adjacent_find(steps.ends.begin(), steps.ends.end(), std::greater_equal<>()) == steps.ends.end();
   if (in->source() > format::StepSource::MAX || in->source() == format::StepSource::none || !ascending ||
       steps.count < steps.ends.size()) {
     return count("invalid lists of steps");

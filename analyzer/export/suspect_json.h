@@ -1,4 +1,5 @@
-// A suspect of one dump as a row of JSON, in the answers of `leaks` and `oom` (docs/cli/leaks.md). For source files only.
+// A suspect of one dump as a row of JSON, in the answers of `leaks` and `oom` (docs/cli/leaks.md). For source files
+// only.
 #pragma once
 
 #include "export/json_values.h"

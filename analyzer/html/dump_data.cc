@@ -92,10 +92,9 @@ Json tensors(OpenedDump& opened, Texts& texts, Stacks& stacks, Payload& payload)
     columns
   };
   static constexpr std::array<const char*, columns> kNames = {
-      "id",     "bytes",    "storage",  "begin",   "length", "shape",   "strides",      "dtype",
-      "device", "category", "evidence", "name",    "names",  "holders", "holder_count", "module",
-      "site",   "thread",   "class",    "grad_fn", "node",   "grad",    "flags",        "type",
-      "unknown"};
+      "id",       "bytes",    "storage", "begin", "length",  "shape",        "strides", "dtype", "device",
+      "category", "evidence", "name",    "names", "holders", "holder_count", "module",  "site",  "thread",
+      "class",    "grad_fn",  "node",    "grad",  "flags",   "type",         "unknown"};
   std::array<Column, columns> rows;
   std::vector<double> age;
   std::unordered_map<uint64_t, uint32_t> by_address;

@@ -85,7 +85,7 @@ enum class FactKind : uint8_t {
   file,  // of mapped_files or copied_pages; `name`: its path
   other_files,
   children,
-  malloc_unknown,  // no value: not in every dump
+  malloc_unknown,    // no value: not in every dump
   python_unknown,    // likewise
   children_unknown,  // likewise
 };

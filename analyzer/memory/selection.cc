@@ -281,9 +281,8 @@ bool is_shape(const std::string& pattern) {
   const std::vector<std::string> dims = split_shape(pattern);
   const bool empty = pattern.find_first_not_of(" []()") == std::string::npos;
   return !pattern.empty() && (empty || !dims.empty()) &&
-         std::all_of(dims.begin(), dims.end(), [](const std::string& dim) {
-           return is_number(dim) || dim == "*" || dim == "?" || dim == "...";
-         });
+         std::all_of(dims.begin(), dims.end(),
+                     [](const std::string& dim) { return is_number(dim) || dim == "*" || dim == "?" || dim == "..."; });
 }
 
 uint32_t effective_site(const Dump& dump, const Accounts& accounts, Places& places, uint32_t tensor) {

@@ -110,8 +110,8 @@ class ChainFinder {
     return direct && !other_way;
   }
 
-  // A state's last step is needed by its backward: what is saved by nodes that are no newer than the value before, and by
-  // no other node. A sum that is detached keeps nothing of any value.
+  // A state's last step is needed by its backward: what is saved by nodes that are no newer than the value before, and
+  // by no other node. A sum that is detached keeps nothing of any value.
   void find_freed(Chain& chain, uint32_t previous) {
     for (const Variable& variable : variables_) {
       const std::vector<uint32_t> nodes = below(find_.retention().node_of(variable.tensor));

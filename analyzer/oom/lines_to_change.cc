@@ -50,7 +50,8 @@ std::string LinesToChange::forward() const {
     const std::string line = first_user_line(dump.python_frames[call].parent);
     if (!line.empty()) ++nodes[line];
   }
-  const auto most = std::max_element(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most =
+      std::max_element(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == nodes.end() ? "" : most->first;
 }
 

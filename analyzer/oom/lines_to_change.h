@@ -1,5 +1,5 @@
-// The lines of a program at which a remedy is applied, read from the stacks of the dump: where a module is called, where
-// the loop calls the model.
+// The lines of a program at which a remedy is applied, read from the stacks of the dump: where a module is called,
+// where the loop calls the model.
 //
 // Built once a command, in time linear to the dump. Answers are "train.py:57 main", "" where no stack shows it.
 #pragma once

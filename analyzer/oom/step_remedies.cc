@@ -9,15 +9,15 @@ namespace tensorscope::analyzer::oom {
 
 namespace {
 
-constexpr uint64_t kMuchState = 4;     // a part of what is allocated from which state is worth a word in any case
-constexpr uint64_t kTemporaries = 3;   // that the step of one parameter makes, of its size: as Adam
-constexpr uint64_t kNotMade = 1;       // the request, where a step makes no such request
+constexpr uint64_t kMuchState = 4;    // a part of what is allocated from which state is worth a word in any case
+constexpr uint64_t kTemporaries = 3;  // that the step of one parameter makes, of its size: as Adam
+constexpr uint64_t kNotMade = 1;      // the request, where a step makes no such request
 
 // Bytes of the device, of the tensors that a step works on.
 struct StepMemory {
   uint64_t parameters = 0, gradients = 0, state = 0;
-  uint64_t largest = 0;      // of a parameter
-  uint64_t temporaries = 0;  // that an optimizer made
+  uint64_t largest = 0;                   // of a parameter
+  uint64_t temporaries = 0;               // that an optimizer made
   uint64_t float32 = 0, all_float32 = 0;  // of all of these, and of everything
 
   uint64_t trained() const { return gradients != 0 ? gradients : parameters; }
@@ -27,7 +27,8 @@ struct StepMemory {
 
 // Held by a list of the optimizer's step() itself: momentum of a first step, which is state once the step is done.
 bool becomes_state(const Dump& dump, uint32_t tensor) {
-  return std::ranges::any_of(dump.references.of(tensor), [](const Reference& row) { return row.scope.ends_with(".step"); });
+  return std::ranges::any_of(dump.references.of(tensor),
+                             [](const Reference& row) { return row.scope.ends_with(".step"); });
 }
 
 StepMemory step_memory(const View& view, Device device, const LinesToChange& lines) {
@@ -43,8 +44,8 @@ StepMemory step_memory(const View& view, Device device, const LinesToChange& lin
       memory.largest = std::max(memory.largest, bytes);
     } else if (category == Category::gradient) {
       memory.gradients += bytes;
-    } else if (category == Category::optimizer_state || (lines.in_optimizer(item.site) && speaker != kNone &&
-                                                         becomes_state(view.dump, speaker))) {
+    } else if (category == Category::optimizer_state ||
+               (lines.in_optimizer(item.site) && speaker != kNone && becomes_state(view.dump, speaker))) {
       memory.state += bytes;
     } else if (lines.in_optimizer(item.site)) {
       memory.temporaries += bytes;
@@ -69,10 +70,11 @@ bool has_fused_kernel(std::string_view function, const std::string& torch_versio
 
 // Each rank has its part of the state already.
 bool sharded(const Dump& dump) {
-  constexpr std::array<std::string_view, 4> kSharding = {"torch/distributed/fsdp/", "torch/distributed/_composable/fsdp/",
-                                                         "zero_redundancy_optimizer.py", "/deepspeed/"};
+  constexpr std::array<std::string_view, 4> kSharding = {
+      "torch/distributed/fsdp/", "torch/distributed/_composable/fsdp/", "zero_redundancy_optimizer.py", "/deepspeed/"};
   return std::ranges::any_of(dump.codes, [&](const Code& code) {
-    return std::ranges::any_of(kSharding, [&](std::string_view part) { return code.file.find(part) != std::string::npos; });
+    return std::ranges::any_of(kSharding,
+                               [&](std::string_view part) { return code.file.find(part) != std::string::npos; });
   });
 }
 

@@ -165,7 +165,7 @@ class Holders::Finder {
   const ModuleOutputs outputs_;
   const CategoryFinder judge_;
   TensorModules modules_;
-  std::vector<Category> own_;  // by tensor, aliases apart
+  std::vector<Category> own_;                 // by tensor, aliases apart
   std::vector<category::Verdict> verdicts_;   // by tensor; none of a moment
   std::vector<std::string> moment_evidence_;  // by tensor; of a moment alone
   std::vector<uint32_t> as_owner_;            // parts that are for what their owner is for

@@ -97,7 +97,7 @@ class TensorModules::Finder {
   const FrameFacts& facts_;
   const TensorLinks& links_;
   TensorModules& out_;
-  std::vector<uint32_t> of_call_;  // by Python frame; kNone: not asked yet
+  std::vector<uint32_t> of_call_;                          // by Python frame; kNone: not asked yet
   std::unordered_map<std::string_view, uint32_t> owners_;  // parameter -> module; 0 where two models have one so named
 };
 

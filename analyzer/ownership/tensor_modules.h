@@ -32,8 +32,8 @@ class TensorModules {
   class Finder;
   uint32_t add(std::string_view path);
 
-  std::vector<uint32_t> of_;        // by tensor
-  std::deque<std::string> paths_;   // by number; a deque: numbers_ refers to its texts
+  std::vector<uint32_t> of_;       // by tensor
+  std::deque<std::string> paths_;  // by number; a deque: numbers_ refers to its texts
   std::unordered_map<std::string_view, uint32_t> numbers_;
 };
 

@@ -60,8 +60,8 @@ class DumpBytes {
 struct TensorFacts {
   format::Tensor row;
   std::vector<int64_t> dims;
-  uint64_t ns = 0;     // when it was so; rows are read a little later
-  bool plain = false;  // a c10::TensorImpl, which events do not say
+  uint64_t ns = 0;                // when it was so; rows are read a little later
+  bool plain = false;             // a c10::TensorImpl, which events do not say
   bool storage_is_later = false;  // made after the moment
 };
 
@@ -228,7 +228,8 @@ void MomentVisitor::note_facts(uint64_t serial, TensorFacts facts, bool later) {
   if (!state_.tensors.contains(serial)) return;
   facts.storage_is_later = later_memory_.contains(facts.row.storage_base());
   const auto [known, is_new] = facts_.try_emplace(serial, facts);
-  if (!is_new && has_another_storage(known->second) && !facts.storage_is_later && is_live_memory(facts.row.storage_base())) {
+  if (!is_new && has_another_storage(known->second) && !facts.storage_is_later &&
+      is_live_memory(facts.row.storage_base())) {
     known->second = std::move(facts);
   }
 }

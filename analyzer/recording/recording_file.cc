@@ -18,7 +18,8 @@ constexpr FileKind kFileKind = {format::kRecordingMagic, format::kRecordingMajor
 // Events of one flush may still lack some that were being written: they are told once the next one is there.
 class Teller {
  public:
-  Teller(const std::string& name, RecordingVisitor& visitor, RecordingEnds& ends) : name_(name), visitor_(visitor), ends_(ends) {}
+  Teller(const std::string& name, RecordingVisitor& visitor, RecordingEnds& ends)
+      : name_(name), visitor_(visitor), ends_(ends) {}
 
   void take(const ChunkView& chunk) {
     switch (chunk.type) {

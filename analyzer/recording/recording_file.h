@@ -39,7 +39,7 @@ struct RecordingEnds {
   std::string cut_short;  // why the end came before the program's: "write: No space left on device"; "": it did not
   uint64_t end_ns = 0;
   uint64_t events = 0;
-  uint64_t late = 0;     // events that came after later ones had been told
+  uint64_t late = 0;           // events that came after later ones had been told
   uint64_t damaged = 0;        // parts of events that could not be read
   std::string damaged_chunks;  // those they are in, as far as they fit into a sentence
   std::vector<std::string> problems;

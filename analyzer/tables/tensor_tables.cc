@@ -46,8 +46,11 @@ constexpr Column kTensors[] = {
     {"evidence", text, "why this category",
      [](In in, At at, Out out) { text_or_null(out, in.opened().holders.evidence(uint32_t(at.index))); }},
     {"bytes", whole, "of its elements; views and aliases share memory",
-     [](In in, At at, Out out) { if (tensor_at(in, at).knows_size()) out.whole(tensor_at(in, at).nbytes); }},
-    {"own_bytes", whole, "live bytes counted at this tensor: its storage's at one of the storage's tensors, else 0; null: not known",
+     [](In in, At at, Out out) {
+       if (tensor_at(in, at).knows_size()) out.whole(tensor_at(in, at).nbytes);
+     }},
+    {"own_bytes", whole,
+     "live bytes counted at this tensor: its storage's at one of the storage's tensors, else 0; null: not known",
      [](In in, At at, Out out) {
        if (!tensor_at(in, at).knows_memory()) return;
        const uint32_t item = in.opened().accounts.item_of_tensor(uint32_t(at.index));

@@ -63,8 +63,9 @@ std::string attach_text(const analyzer::Process& process) {
   if (process.attached_ns == 0) return "";
   const uint64_t before = process.dump_ns > process.attached_ns ? process.dump_ns - process.attached_ns : 0;
   if (process.python_version.empty()) {
-    return fmt::format("Attached {} before this dump: older tensors are not recorded; peaks and totals count from there.",
-                       text::duration(before));
+    return fmt::format(
+        "Attached {} before this dump: older tensors are not recorded; peaks and totals count from there.",
+        text::duration(before));
   }
   std::string text = fmt::format(
       "Attached {} before this dump: {} that Python refers to {} older and {} no stack. Older tensors that only C++ "

@@ -117,17 +117,18 @@ void add_device(text::Table& table, const analyzer::OpenedDump& opened, const De
   uint64_t missing =
       total != nullptr && total->live_bytes > sums.allocator_bytes() ? total->live_bytes - sums.allocator_bytes() : 0;
   uint64_t storages = sums.in_tensors.storages + sums.mapped.storages;
-  uint64_t outside_tensors = sums.tensors() - sums.in_tensors.tensors - sums.mapped.tensors - sums.no_memory.tensors -
-                             sums.unread.tensors;
+  uint64_t outside_tensors =
+      sums.tensors() - sums.in_tensors.tensors - sums.mapped.tensors - sums.no_memory.tensors - sums.unread.tensors;
   const uint64_t unread = opened.accounts.unread_tensors();
   const bool all_unread = sums.unread.tensors != 0 && sums.unread.tensors == sums.tensors();
   const std::string device = sums.device.type >= 0 ? sums.device.text() : all_unread ? "device not known" : "no device";
   const char* const without = sums.unread.tensors == 0 ? "no memory" : all_unread ? kUnread : "";
-  table.row(
-      {device, count(sums.tensors() - outside_tensors), dash(storages),
-       has_memory ? bytes(sums.allocator_bytes() + missing) : sums.unread.tensors != 0 ? "?" : "-",
-       has_memory ? device_remark(total) : without},
-      text::Style::bold);
+  table.row({device, count(sums.tensors() - outside_tensors), dash(storages),
+             has_memory                 ? bytes(sums.allocator_bytes() + missing)
+             : sums.unread.tensors != 0 ? "?"
+                                        : "-",
+             has_memory ? device_remark(total) : without},
+            text::Style::bold);
   bool plain = sums.mapped.storages == 0 && sums.no_tensor.blocks == 0 && sums.rounding.bytes == 0 && missing == 0 &&
                (sums.no_memory.tensors == 0 || !has_memory) && (sums.unread.tensors == 0 || all_unread);
   if (!plain) {

@@ -16,8 +16,8 @@ struct RanksShown {
   const analyzer::RankAnswer& answer;
   const analyzer::NamePool& names;
   const std::vector<std::string>& holders;  // of the outliers (rank_holders.h)
-  const analyzer::RankLeaks* leaks;  // null: not asked for
-  size_t unreadable;                 // files
+  const analyzer::RankLeaks* leaks;         // null: not asked for
+  size_t unreadable;                        // files
 };
 
 // At most `top` rows a table (0: all).

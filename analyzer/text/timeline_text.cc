@@ -258,8 +258,8 @@ std::string coverage(const MemoryTimeline& timeline, const TimelineWords& words)
     text += fmt::format("; the last part only, from {} on", after_start(timeline, timeline.begin_ns));
   }
   if (!timeline.cut_short.empty()) {
-    text += fmt::format("; cut short {}: could not {}", after_start(timeline, timeline.end_ns),
-                        clean(timeline.cut_short));
+    text +=
+        fmt::format("; cut short {}: could not {}", after_start(timeline, timeline.end_ns), clean(timeline.cut_short));
   }
   if (!timeline.ended) text += "; no end: the program still runs or was killed";
   return text + ".\n";

@@ -54,8 +54,8 @@ __attribute__((weak)) int tensorscope_stop_recording(void);
 // For a process that the library was loaded into while it ran (dlopen with RTLD_NOW | RTLD_GLOBAL): tensors and memory
 // that are made from now on are recorded; tensors that Python refers to are found, and known as older. `settings`:
 // TENSORSCOPE_NAME=VALUE, each with its terminating zero, and an empty one; they come before those of the environment;
-// null: none. `message`, where not null, receives why it failed. Returns TENSORSCOPE_OK or TENSORSCOPE_FAILED. Not to be
-// called under malloc's or the loader's lock.
+// null: none. `message`, where not null, receives why it failed. Returns TENSORSCOPE_OK or TENSORSCOPE_FAILED. Not to
+// be called under malloc's or the loader's lock.
 __attribute__((weak)) int tensorscope_attach(const char* settings, char* message, size_t size);
 
 // 1 where the preload is active and recording, else 0.

@@ -72,8 +72,8 @@ void write_near_limit(const dump::Failure& near, unsigned milliseconds);
 void wake_collector();
 
 // For a call that wants a process with one thread, and before a filter of system calls for all threads: the profiler's
-// threads end as soon as they have nothing to do, so many milliseconds later at the latest. False: they did not, and all
-// is as it was. Context: a thread of the program.
+// threads end as soon as they have nothing to do, so many milliseconds later at the latest. False: they did not, and
+// all is as it was. Context: a thread of the program.
 bool end_for_a_moment(unsigned patience_ms = 1000);
 void begin_again();
 

@@ -16,8 +16,8 @@ namespace {
 
 // Measured with 1,000 to 200,000 tensors and nodes on CPython 3.11 and torch 2.13 (docs/limits.md), and rounded up:
 // chunks while they are put together, with texts, stacks and source lines; a node of the graph with its edges, its
-// saved tensors and its place in the walk; a tensor's place in that walk; a tensor with its allocation in the short report,
-// and an allocation whose tensor it does not look at.
+// saved tensors and its place in the walk; a tensor's place in that walk; a tensor with its allocation in the short
+// report, and an allocation whose tensor it does not look at.
 constexpr uint64_t kChunks = uint64_t{4} << 20;
 constexpr uint64_t kNode = 420, kTensorInGraph = 32, kTensorInReport = 144, kAllocationInReport = 40;
 constexpr size_t kFewTensors = 100;
@@ -87,9 +87,7 @@ void LeftOut::add(const char* part, const MemoryRoom& room) {
   length_ -= pieces[2].size();  // the next part stands before the reason
 }
 
-uint64_t graph_needs(size_t nodes, size_t tensors) {
-  return nodes == 0 ? 0 : nodes * kNode + tensors * kTensorInGraph;
-}
+uint64_t graph_needs(size_t nodes, size_t tensors) { return nodes == 0 ? 0 : nodes * kNode + tensors * kTensorInGraph; }
 
 size_t most_in_report(uint64_t bytes, size_t tensors, size_t allocations) {
   return most(bytes, tensors, allocations, kTensorInReport);

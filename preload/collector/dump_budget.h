@@ -48,10 +48,10 @@ struct DumpSize {
 
 struct DumpPlan {
   uint64_t rows_need = 0;  // the rows alone
-  bool rows = false;   // false: no dump
-  bool sizes = false;  // of storages: the largest tensors get names first
+  bool rows = false;       // false: no dump
+  bool sizes = false;      // of storages: the largest tensors get names first
   bool graph = false;
-  size_t facts = 0;    // of so many tensors, the largest, for the short report
+  size_t facts = 0;  // of so many tensors, the largest, for the short report
 };
 
 DumpPlan plan_dump(const DumpSize& size, const MemoryRoom& room);
@@ -70,8 +70,8 @@ class LeftOut {
   size_t length_ = 0;  // of the parts
 };
 
-// How many tensors, the largest, the short report can look at with so much memory, beside the facts that were kept; 0: too
-// few to be worth it.
+// How many tensors, the largest, the short report can look at with so much memory, beside the facts that were kept; 0:
+// too few to be worth it.
 size_t most_in_report(uint64_t bytes, size_t tensors, size_t allocations);
 // By a look at Python's objects that finds anything at all.
 inline constexpr uint64_t kLeastForNames = uint64_t{1} << 20;

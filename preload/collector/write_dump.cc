@@ -126,12 +126,12 @@ bool write_tables(const dump::DumpFacts& facts, Tables& tables, dump::DumpFile& 
   const bool ok = dump::write_process(full, view, file) &&
                   (full.failure == nullptr || dump::write_failure_chunk(*full.failure, file)) &&
                   dump::write_shared_objects(tables.objects, file) &&
-                  dump::write_tensors(view, reader, strings, file, kept) &&
-                  dump::write_allocations(view, file) && dump::write_runtime_blocks(view, file) &&
-                  dump::write_nodes(view, reader, strings, file) && dump::write_stacks(view, file) &&
-                  dump::write_codes(strings, file) && dump::write_threads(view, strings, file) &&
-                  dump::write_totals(full, view, file) && dump::write_steps(view, file) &&
-                  dump::write_cupti(tables.cupti, file) && dump::write_strings(strings, file);
+                  dump::write_tensors(view, reader, strings, file, kept) && dump::write_allocations(view, file) &&
+                  dump::write_runtime_blocks(view, file) && dump::write_nodes(view, reader, strings, file) &&
+                  dump::write_stacks(view, file) && dump::write_codes(strings, file) &&
+                  dump::write_threads(view, strings, file) && dump::write_totals(full, view, file) &&
+                  dump::write_steps(view, file) && dump::write_cupti(tables.cupti, file) &&
+                  dump::write_strings(strings, file);
   tables.grad_fns = std::move(grad_fns);
   return ok;
 }
@@ -148,7 +148,7 @@ bool plan(const DumpRequest& request, Tables& tables, dump::DumpFile& file) {
   if (room.is_tight()) file.write_through();
   if (tables.plan.rows) return true;
   refuse(request, "no dump: it needs about %s for %s, and only %s is left %s", ByteText(tables.plan.rows_need).c_str(),
-      CountText(sizes.tensors, "tensor").c_str(), ByteText(room.left).c_str(), place_of(room.limit));
+         CountText(sizes.tensors, "tensor").c_str(), ByteText(room.left).c_str(), place_of(room.limit));
   return false;
 }
 
@@ -176,7 +176,8 @@ bool phase1(const DumpRequest& request, const dump::DumpFacts& facts, Tables& ta
   }
   int8_t devices[devices::DriverAnswers::kMostDevices];
   tables.driver.ask(devices, dump::used_cuda_devices(tables.view, devices));
-  if (tables.plan.facts) tables.facts_known = tables.facts.reserve(std::min(tables.plan.facts, tables.view.tensors.size));
+  if (tables.plan.facts)
+    tables.facts_known = tables.facts.reserve(std::min(tables.plan.facts, tables.view.tensors.size));
   bool ok = false;
   if (!tables.objects.refresh() || !run_if_memory_lasts([&] { ok = write_tables(facts, tables, file, summary); })) {
     refuse(request, kNoMemory);
@@ -362,7 +363,7 @@ bool fits_on_disk(const DumpRequest& request, const char* directory, const dump:
   const uint64_t limit = options().disk_limit;
   if (limit == 0 || dump::make_room_on_disk(directory, limit, file.bytes())) return true;
   refuse(request, "no dump: it takes %s, and TENSORSCOPE_DISK_LIMIT is %s", ByteText(file.bytes()).c_str(),
-      ByteText(limit).c_str());
+         ByteText(limit).c_str());
   return false;
 }
 
@@ -398,9 +399,11 @@ struct DumpTimes {
   void log(const DumpRequest& request, const char* path, const char* summary, const python::ProgramFacts& found) const {
     const auto ms = [](uint64_t from, uint64_t to) { return double(to - from) / 1e6; };
     const bool named = found.references.complete;
-    tensorscope::log(LogLevel::info, "dump {} {} for {}: {}; asked for {:.1f} ms before, tables {:.1f} ms, graph {:.1f} "
-                     "ms, names {:.1f} ms{}{}", path, summary, trigger_name(request.reason), request.detail,
-                     ms(request.requested_ns, begin), ms(begin, tables), ms(tables, graph), ms(graph, monotonic_ns()),
+    tensorscope::log(LogLevel::info,
+                     "dump {} {} for {}: {}; asked for {:.1f} ms before, tables {:.1f} ms, graph {:.1f} "
+                     "ms, names {:.1f} ms{}{}",
+                     path, summary, trigger_name(request.reason), request.detail, ms(request.requested_ns, begin),
+                     ms(begin, tables), ms(tables, graph), ms(graph, monotonic_ns()),
                      named ? "" : "; not all names: ", named ? "" : found.references.detail);
   }
 };
@@ -455,9 +458,11 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
   if (written) dump::look_at_shared_files(request.failure, tables.shared);
   written = written && graph_phase(request, tables, file, graph);
   times.graph = monotonic_ns();
-  written = written && look() && (request.passing || fits_on_disk(request, directory, file)) && name_file(file, base, name);
+  written =
+      written && look() && (request.passing || fits_on_disk(request, directory, file)) && name_file(file, base, name);
   if (!written) {
-    if (file.error() != 0) refuse(request, "no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
+    if (file.error() != 0)
+      refuse(request, "no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
     const char* why = file.error() != 0 ? "the dump could not be written (see above)" : "";
     if (short_report_wanted(request)) print_short_report(request, tables, graph, found, "", "", why);
     return false;

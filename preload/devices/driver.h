@@ -6,7 +6,8 @@
 // Where NVML is missing, or reports a whole device that is partitioned (MIG), the runtime's cudaMemGetInfo is asked.
 // NVML's descriptors are in the collector's table, from its start to its stop; the runtime's are the program's, and a
 // thread of the program's side asks it (support/programs_side.h). So it is with NVML if the program has started it:
-// then what it has open is the program's. Only devices on which this process has allocated may be asked for: they have a context already.
+// then what it has open is the program's. Only devices on which this process has allocated may be asked for: they have
+// a context already.
 //
 // Context: collector. No malloc of ours: a program that is out of memory is one of those that ask.
 #pragma once

@@ -35,8 +35,8 @@ bool begins_as_dump(int folder, const char* name) {
   const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (file < 0) return false;
   char magic[sizeof(format::kMagic)];
-  const bool is_dump = read(file, magic, sizeof(magic)) == ssize_t(sizeof(magic)) &&
-                       memcmp(magic, format::kMagic, sizeof(magic)) == 0;
+  const bool is_dump =
+      read(file, magic, sizeof(magic)) == ssize_t(sizeof(magic)) && memcmp(magic, format::kMagic, sizeof(magic)) == 0;
   close(file);
   return is_dump;
 }

@@ -205,7 +205,8 @@ void DumpFile::forget() {
 
 void DumpFile::forget_in_child() {
   for (Descriptor* each : {&file_, &directory_}) {
-    if (!each->programs) each->number = -1;  // of a table that the child has no part in: there the number is another file
+    if (!each->programs)
+      each->number = -1;  // of a table that the child has no part in: there the number is another file
   }
   forget();
 }

@@ -19,16 +19,16 @@ bool write_process_memory(const python::PythonHeap& heap, const Mappings& mappin
   for (size_t i = 0; i < shared.count; ++i) {
     const SharedHolder& holder = shared.holders[i];
     const auto name = chunk.string(holder.name);
-    holders.push_back(format::CreateSharedHolder(chunk.builder(), holder.pid, name, holder.files, holder.bytes,
-                                                 holder.deleted));
+    holders.push_back(
+        format::CreateSharedHolder(chunk.builder(), holder.pid, name, holder.files, holder.bytes, holder.deleted));
   }
   const auto heap_detail = chunk.string(heap.detail), mappings_detail = chunk.string(mappings.detail);
   const auto shared_detail = chunk.string(shared.detail);
   const auto values = chunk.builder().CreateVector(rows);
   const auto shared_values = chunk.builder().CreateVector(holders);
-  return chunk.append_to(file, format::CreateProcessMemory(chunk.builder(), heap.arenas, heap.in_use, heap_detail,
-                                                           values, mappings_detail, shared.space.limit,
-                                                           shared.space.left, shared_values, shared_detail));
+  return chunk.append_to(
+      file, format::CreateProcessMemory(chunk.builder(), heap.arenas, heap.in_use, heap_detail, values, mappings_detail,
+                                        shared.space.limit, shared.space.left, shared_values, shared_detail));
 }
 
 }  // namespace tensorscope::dump

@@ -202,8 +202,8 @@ bool write_steps(const live::SnapshotView& view, ChunkSink& file) {
   const live::StepMarks marks = live::step_marks(view.serial);
   if (marks.source == live::StepSource::none) return true;
   Chunk chunk(format::kSteps);
-  return chunk.append_to(
-      file, format::CreateStepsDirect(chunk.builder(), format::StepSource(marks.source), marks.count, marks.every, &marks.ends));
+  return chunk.append_to(file, format::CreateStepsDirect(chunk.builder(), format::StepSource(marks.source), marks.count,
+                                                         marks.every, &marks.ends));
 }
 
 bool write_coverage(ChunkSink& file, const char* left_out) {

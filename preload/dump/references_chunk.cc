@@ -50,8 +50,7 @@ bool write_references(const python::References& references, DumpFile& file) {
       file,
       format::CreateReferences(builder, references.complete, detail, strings, rows, tensors, slots, nodes,
                                references.objects, references.gil_ns, references.stopped_by, references.time_limit_ms,
-                               references.memory_limit, references.memory_taken, ids, freed, within,
-                               calls, call_of));
+                               references.memory_limit, references.memory_taken, ids, freed, within, calls, call_of));
 }
 
 }  // namespace tensorscope::dump

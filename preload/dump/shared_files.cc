@@ -35,13 +35,15 @@ struct Look : TimedThread::Shared {
   size_t count;
   SharedHolder holders[SharedFiles::kMostHolders];
   FileHolders files;
-  char text[16384];      // of /proc/PID/maps: a line has a path of 4 KiB at most
-  char entries[16384];   // of a folder
+  char text[16384];     // of /proc/PID/maps: a line has a path of 4 KiB at most
+  char entries[16384];  // of a folder
 
   bool time_is_left() const { return !given_up() && read_clock_ns(CLOCK_THREAD_CPUTIME_ID) < processor_until_ns; }
 };
 
-int open_here(const char* path, int flags) { return int(syscall(SYS_openat, AT_FDCWD, path, flags | O_RDONLY | O_CLOEXEC)); }
+int open_here(const char* path, int flags) {
+  return int(syscall(SYS_openat, AT_FDCWD, path, flags | O_RDONLY | O_CLOEXEC));
+}
 void close_here(int fd) { syscall(SYS_close, fd); }
 
 // Calls `each` with the name of each entry, until it returns false. No malloc, unlike readdir(). False: the folder
@@ -220,8 +222,8 @@ void FileHolders::add_file(uint64_t inode, uint64_t bytes, std::string_view name
   copy_text(name, file->name);
 }
 
-// "7f00-7f10 rw-s 00001000 00:19 1234    /dev/shm/torch_12_34_0 (deleted)": a file without a name is as large as what is
-// mapped of it.
+// "7f00-7f10 rw-s 00001000 00:19 1234    /dev/shm/torch_12_34_0 (deleted)": a file without a name is as large as what
+// is mapped of it.
 void FileHolders::add_mapping(std::string_view line) {
   char text[96];
   copy_text(line.substr(0, sizeof(text) - 1), text);

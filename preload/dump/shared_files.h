@@ -16,7 +16,7 @@
 namespace tensorscope::dump {
 
 struct SharedHolder {
-  uint32_t pid = 0;  // 0: nobody who was looked at
+  uint32_t pid = 0;    // 0: nobody who was looked at
   char name[48] = "";  // of the process; of what nobody holds: of the largest file
   uint32_t files = 0;
   uint64_t bytes = 0, deleted = 0;  // deleted: of these, in files that were removed
@@ -24,15 +24,15 @@ struct SharedHolder {
 
 struct SharedFiles {
   static constexpr size_t kMostHolders = 24;
-  LimitState space;                     // of the file system
-  bool looked = false;                  // the holders are known
-  const char* detail = "";              // why not, or why not all; a literal
-  size_t count = 0;                     // of holders
+  LimitState space;                    // of the file system
+  bool looked = false;                 // the holders are known
+  const char* detail = "";             // why not, or why not all; a literal
+  size_t count = 0;                    // of holders
   SharedHolder holders[kMostHolders];  // this process first, then those who hold the most
 };
 
-// For a dump of this failure (null: of none): how much is left; and who holds it if that is less than a quarter, or what
-// failed, since other processes have to be looked at for it. A file that several hold counts for each.
+// For a dump of this failure (null: of none): how much is left; and who holds it if that is less than a quarter, or
+// what failed, since other processes have to be looked at for it. A file that several hold counts for each.
 void look_at_shared_files(const Failure* failure, SharedFiles& found);
 // This process alone.
 uint64_t shared_bytes_of_this_process();

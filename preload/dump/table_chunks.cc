@@ -14,7 +14,6 @@ namespace tensorscope::dump {
 
 namespace {
 
-
 // Which frames of one trie are written, and under which id: parents keep smaller ids than their children.
 class FrameSelection {
  public:

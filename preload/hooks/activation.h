@@ -11,7 +11,8 @@ namespace tensorscope {
 // recording is off.
 void wake(Subject subject);
 
-// The same without an event, for a process that was running before (attach.h). `settings`: as parse_options() takes them.
+// The same without an event, for a process that was running before (attach.h). `settings`: as parse_options() takes
+// them.
 void wake_with(const char* settings);
 
 // True once the profiler was started in this process and was not switched off by its option: there is something to

@@ -1,6 +1,6 @@
-// Where the program's steps ended, by serial: so that a dump says in how many different steps its rows were made. A step
-// is what the program says it is, else a step of an optimizer where these are counted, else all up to the first graph
-// node that is made after a backward pass.
+// Where the program's steps ended, by serial: so that a dump says in how many different steps its rows were made. A
+// step is what the program says it is, else a step of an optimizer where these are counted, else all up to the first
+// graph node that is made after a backward pass.
 //
 // Of many steps every second one is kept, then every fourth, and so on. Context: any. Atomic words, no lock: of two
 // threads that end a step at once, one mark may be lost.

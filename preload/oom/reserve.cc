@@ -27,7 +27,7 @@ constexpr uint64_t kArena = uint64_t{64} << 20, kLessThanArena = uint64_t{1} << 
 constinit SpinLock g_lock;
 constinit std::atomic<char*> g_pages{nullptr};
 constinit std::atomic<size_t> g_bytes{0};  // at g_pages
-constinit bool g_wanted = false;  // hold_reserve() found room for it
+constinit bool g_wanted = false;           // hold_reserve() found room for it
 struct Users {
   uint32_t count = 0;
 };

@@ -60,7 +60,8 @@ void write_headline(const dump::Failure& failure, ReportText& text) {
     case dump::Kind::low_memory:
       return text.line("tensorscope: %smemory is nearly used up: %s left%s%s%s",
                        failure.limit == SystemLimit::shared_memory ? "shared " : "",
-                       ByteText(failure.left_bytes).c_str(), known ? " with the " : "", bytes, known ? " that are asked for now" : "");
+                       ByteText(failure.left_bytes).c_str(), known ? " with the " : "", bytes,
+                       known ? " that are asked for now" : "");
     case dump::Kind::unknown:
       break;
   }

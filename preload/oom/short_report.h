@@ -58,7 +58,7 @@ struct ReportFacts {
   uint64_t allocated = 0, reserved = 0;
   uint64_t largest_free = 0;                               // piece of what is cached
   uint64_t driver_total = 0, driver_free = 0, others = 0;  // others: of other processes
-  bool others_unknown = false;  // the driver does not report what some of them hold
+  bool others_unknown = false;                             // the driver does not report what some of them hold
 
   bool holdings_known = false;
   const char* holdings_missing = "not enough memory left to find out";  // why
@@ -74,11 +74,11 @@ struct ReportFacts {
   } sites[kReportSites];
   const dump::SharedFiles* shared = nullptr;  // where the failure is about shared memory
   uint64_t garbage = 0;
-  uint64_t other_processes = 0;    // what they have under the limit, where that is more than this process has
-  const char* names_missing = "";  // why
-  uint64_t unnamed = 0;            // tensors that were not looked at for a name; 0: how many is not known
-  uint64_t tensors = 0;            // all of them
-  uint64_t looked_at = UINT64_MAX; // of these, the largest, for what they hold
+  uint64_t other_processes = 0;     // what they have under the limit, where that is more than this process has
+  const char* names_missing = "";   // why
+  uint64_t unnamed = 0;             // tensors that were not looked at for a name; 0: how many is not known
+  uint64_t tensors = 0;             // all of them
+  uint64_t looked_at = UINT64_MAX;  // of these, the largest, for what they hold
   // Where they are missing: a dump that this process wrote before and that has names; "": none.
   const char* earlier = "";
   uint64_t earlier_age_ns = 0;
@@ -95,7 +95,7 @@ struct ReportSources {
   const devices::AllocatorSnapshot& allocator;
   const devices::DriverAnswers& driver;  // that was waited for
   const dump::SharedFiles& shared;
-  bool tensors_known = false;            // TensorFacts were kept
+  bool tensors_known = false;  // TensorFacts were kept
   const char* path = "";
   const char* summary = "";
   const char* dump_failed = "";  // why there is none, where that is why nothing was looked at

@@ -154,7 +154,8 @@ void add_builtin_class(const char* name, const char* source, const MethodDefinit
 void register_builtin_module() {
   if (!PyImport_AppendInittab || !Py_GetVersion || usable_series(Py_GetVersion()) == 0) return;
   if (!Py_IsInitialized || Py_IsInitialized()) return;  // the library was loaded late
-  // An interpreter that ends says that it is not initialised, and from 3.12 on ends the process when asked for more modules.
+  // An interpreter that ends says that it is not initialised, and from 3.12 on ends the process when asked for more
+  // modules.
   if (Py_IsFinalizing ? Py_IsFinalizing() : _Py_IsFinalizing && _Py_IsFinalizing()) return;
   g_registered = PyImport_AppendInittab("libtensorscope", initialise) == 0;
 }

@@ -9,7 +9,8 @@ namespace tensorscope::python {
 
 namespace {
 
-constexpr size_t kMostFileBytes = size_t{16} << 20;  // no source file of a program is larger; only what is read is touched
+constexpr size_t kMostFileBytes = size_t{16}
+                                  << 20;  // no source file of a program is larger; only what is read is touched
 
 Object* file_bytes(Object*, Object* path) {
   const Api& api = *known_interpreter();
@@ -19,8 +20,8 @@ Object* file_bytes(Object*, Object* path) {
   auto* const buffer = static_cast<char*>(map_pages(kMostFileBytes));
   size_t length = 0;
   const int error = buffer != nullptr ? read_file(name, buffer, kMostFileBytes, length) : ENOMEM;
-  Object* const answer = error == 0 ? api.PyBytes_FromStringAndSize(buffer, ptrdiff_t(length))
-                                    : api.PyLong_FromLongLong(error);
+  Object* const answer =
+      error == 0 ? api.PyBytes_FromStringAndSize(buffer, ptrdiff_t(length)) : api.PyLong_FromLongLong(error);
   if (buffer != nullptr) unmap_pages(buffer, kMostFileBytes);
   return answer;
 }

@@ -253,5 +253,4 @@ void LentGil::run_jobs_until(const std::atomic<uint32_t>& done, Deadline deadlin
 }
 void wake_lender() { g_queue.wake_lender(); }
 
-
 }  // namespace tensorscope::python

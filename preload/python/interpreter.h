@@ -98,15 +98,15 @@ using Vectorcall = Object* (*)(Object* function, Object* const* arguments, size_
   F(ptrdiff_t, _PyEval_RequestCodeExtraIndex, (void (*)(void*)))                             \
   F(int, _PyCode_GetExtra, (Object*, ptrdiff_t, void**))                                     \
   F(int, _PyCode_SetExtra, (Object*, ptrdiff_t, void*))                                      \
-  F(int, PyGC_Disable, ())                            /* 3.10 on */                          \
-  F(int, PyGC_Enable, ())                             /* 3.10 on */                          \
-  F(void, PyUnstable_GC_VisitObjects, (Visit, void*)) /* 3.12 on */                          \
-  F(Vectorcall, PyVectorcall_Function, (Object*))           /* 3.11 on */                    \
-  F(void, PyFunction_SetVectorcall, (Object*, Vectorcall))  /* 3.12 on */                    \
-  F(Object*, _PyFunction_Vectorcall,                        /* up to 3.12 */                 \
+  F(int, PyGC_Disable, ())                                 /* 3.10 on */                     \
+  F(int, PyGC_Enable, ())                                  /* 3.10 on */                     \
+  F(void, PyUnstable_GC_VisitObjects, (Visit, void*))      /* 3.12 on */                     \
+  F(Vectorcall, PyVectorcall_Function, (Object*))          /* 3.11 on */                     \
+  F(void, PyFunction_SetVectorcall, (Object*, Vectorcall)) /* 3.12 on */                     \
+  F(Object*, _PyFunction_Vectorcall,                       /* up to 3.12 */                  \
     (Object*, Object* const*, size_t, Object*))                                              \
-  F(const char*, _PyMem_GetCurrentAllocatorName, ())  /* private */                          \
-  F(int, _PyObject_DebugMallocStats, (FILE*))         /* private */
+  F(const char*, _PyMem_GetCurrentAllocatorName, ()) /* private */                           \
+  F(int, _PyObject_DebugMallocStats, (FILE*))        /* private */
 
 #define TENSORSCOPE_PYTHON_OBJECTS(F) \
   F(PyType_Type)                      \

@@ -97,9 +97,8 @@ template <typename Sink>
 bool append_end(Recorder& recorder, const char* why, Sink append) {
   dump::Chunk chunk(format::kRecordingEnd);
   auto reason = chunk.string(why);
-  chunk.builder().FinishSizePrefixed(format::CreateRecordingEnd(chunk.builder(), monotonic_ns(),
-                                                                recorder.file.chunks(), recorder.file.events(),
-                                                                live::lost_events(), reason));
+  chunk.builder().FinishSizePrefixed(format::CreateRecordingEnd(chunk.builder(), monotonic_ns(), recorder.file.chunks(),
+                                                                recorder.file.events(), live::lost_events(), reason));
   return append(format::kRecordingEnd, chunk.builder().GetBufferPointer(), chunk.builder().GetSize());
 }
 

@@ -1,7 +1,7 @@
 // The recording: everything that happens to tensors and memory, in a file that grows while the program runs.
 //
-// Context: start() at activation; flush(), switch_on(), switch_off(), hold(), go_on() and finish() on the collector. One
-// lock between them.
+// Context: start() at activation; flush(), switch_on(), switch_off(), hold(), go_on() and finish() on the collector.
+// One lock between them.
 #pragma once
 
 #include <cstdint>

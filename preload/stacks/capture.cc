@@ -116,8 +116,6 @@ NotRecorded not_recorded() {
   return out;
 }
 
-void after_fork_in_child() {
-  native_after_fork_in_child();
-}
+void after_fork_in_child() { native_after_fork_in_child(); }
 
 }  // namespace tensorscope::stacks

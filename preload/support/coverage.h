@@ -32,9 +32,9 @@ enum class Subject : uint8_t {
   exit_trigger,
   out_of_memory,  // out-of-memory errors, recorded where they happen
   fork,
-  low_memory,  // limits of memory that are watched
+  low_memory,   // limits of memory that are watched
   descriptors,  // the collector's files are in a table of its own
-  find_nan,    // values of every operation, where asked for
+  find_nan,     // values of every operation, where asked for
   count_,
 };
 

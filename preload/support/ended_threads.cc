@@ -28,8 +28,8 @@ static_assert(std::atomic<End>::is_always_lock_free);
 
 uint32_t now_ms() { return uint32_t(monotonic_ns() / 1'000'000); }
 
-// The clock of a thread's processor time, as glibc's pthread_getcpuclockid() makes it (Linux: posix-timers_types.h). The
-// kernel forgets the clock and the count in one step (release_task).
+// The clock of a thread's processor time, as glibc's pthread_getcpuclockid() makes it (Linux: posix-timers_types.h).
+// The kernel forgets the clock and the count in one step (release_task).
 bool counts(uint32_t thread) {
   constexpr uint32_t kOfThread = 4, kProcessorTime = 2;
   const auto clock = clockid_t(~thread << 3 | kOfThread | kProcessorTime);

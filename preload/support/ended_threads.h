@@ -10,8 +10,8 @@ namespace tensorscope {
 // The thread does nothing more but end. Context: that thread, or whoever waited for its end.
 void note_thread_end(pid_t thread);
 
-// Returns when none of those counts any more, at the latest a second after its end. Context: fork handler, or any thread
-// that is about to make a call that counts threads.
+// Returns when none of those counts any more, at the latest a second after its end. Context: fork handler, or any
+// thread that is about to make a call that counts threads.
 void wait_until_ended_threads_are_gone();
 
 }  // namespace tensorscope

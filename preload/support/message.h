@@ -1,8 +1,8 @@
 // What the profiler says to a person: lines on standard error, each "tensorscope: ..." in one write(2). Never standard
 // output. Nothing is written where descriptor 2 was closed at the start, is closed, or is no longer what it was at the
 // start (a program that closed all descriptors may have opened a data file as number 2), nor where nobody reads it. A
-// thread with descriptors of its own has the line written on the program's side (programs_side.h). No SIGPIPE reaches the
-// program.
+// thread with descriptors of its own has the line written on the program's side (programs_side.h). No SIGPIPE reaches
+// the program.
 //
 // Context: any but signal handlers. No malloc; errno is left as it was.
 #pragma once

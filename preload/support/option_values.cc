@@ -174,7 +174,8 @@ const char* parse_option_value(std::string_view text, uint64_t& bytes_out) {
 const char* parse_option_value(std::string_view text, NativeStacks& out) {
   constexpr uint64_t kLeast = 1 << 10;
   NativeStacks value;
-  if (!parse_on_off(text, value.on) && (parse_option_value(text, value.from_bytes) != nullptr || value.from_bytes < kLeast)) {
+  if (!parse_on_off(text, value.on) &&
+      (parse_option_value(text, value.from_bytes) != nullptr || value.from_bytes < kLeast)) {
     return "on, off or a size (as in 64K)";
   }
   out = value;

@@ -9,7 +9,7 @@
 namespace tensorscope {
 
 enum class ExitDump : uint8_t { automatic, always, never };  // automatic: not in forked or multiprocessing children
-enum class FindNanMode : uint8_t { off, on, stop };         // stop: ends the program there
+enum class FindNanMode : uint8_t { off, on, stop };          // stop: ends the program there
 enum class CuptiMode : uint8_t { off, memory, activity };    // activity: kernels and copies too
 
 // A share of something or a number of bytes; neither: off.
@@ -27,7 +27,8 @@ struct NativeStacks {
   uint64_t from_bytes = 0;
 };
 
-// What of a recording is kept: the last so many seconds, or as much of its end as fits into so many bytes; neither: all.
+// What of a recording is kept: the last so many seconds, or as much of its end as fits into so many bytes; neither:
+// all.
 struct RecordWindow {
   uint64_t seconds = 0, bytes = 0;
   bool is_set() const { return seconds != 0 || bytes != 0; }

@@ -35,9 +35,9 @@ void adopt_copied_descriptors();
 bool run_with_own_descriptors(void (*function)(void* argument), void* argument);
 
 // Calls the function where what it opens takes no number of the program's, if there is a way; else here. Not at all
-// where the program has put a filter of system calls before this thread and the collector cannot help: the function sets
-// its results to what they are if nothing can be read, beforehand. It is short, closes what it opens, allocates nothing,
-// and waits for no lock.
+// where the program has put a filter of system calls before this thread and the collector cannot help: the function
+// sets its results to what they are if nothing can be read, beforehand. It is short, closes what it opens, allocates
+// nothing, and waits for no lock.
 void with_own_descriptors(void (*function)(void* argument), void* argument);
 template <typename Function>
 void with_own_descriptors(Function&& function) {

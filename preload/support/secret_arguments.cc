@@ -111,8 +111,8 @@ bool is_key_of_a_service(std::string_view text) {
   return false;
 }
 
-// An option, "--api-key" or "--token=...", or a setting, "HF_TOKEN=..." or "db.password=...". True: its value is the next
-// argument.
+// An option, "--api-key" or "--token=...", or a setting, "HF_TOKEN=..." or "db.password=...". True: its value is the
+// next argument.
 bool star_value(Argument argument) {
   const std::string_view text = argument.view();
   const size_t equals = text.find('=');

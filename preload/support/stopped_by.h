@@ -1,5 +1,5 @@
-// Who has switched something off: its own switch (the program, `tensorscope stop`), or `tensorscope stop --all`. Each is
-// taken back by itself, so that what the program switches on meanwhile stays off until all is started again.
+// Who has switched something off: its own switch (the program, `tensorscope stop`), or `tensorscope stop --all`. Each
+// is taken back by itself, so that what the program switches on meanwhile stays off until all is started again.
 //
 // Context: any. One atomic word; no lock.
 #pragma once

@@ -218,7 +218,8 @@ bool load(const Gil& gil, Callbacks& callbacks) {
   callbacks.loaded = true;
   Object* globals = gil->PyDict_New();  // kept
   if (!globals) return false;
-  for (python::MethodDefinition* method : {&g_record, &g_forget, &g_lose, &g_not_kept, &g_fail, &g_at_exit, &python::g_file_bytes}) {
+  for (python::MethodDefinition* method :
+       {&g_record, &g_forget, &g_lose, &g_not_kept, &g_fail, &g_at_exit, &python::g_file_bytes}) {
     const Owned function(gil, gil->PyCFunction_NewEx(method, nullptr, nullptr));
     if (function) gil->PyDict_SetItemString(globals, method->name, function.get());
   }

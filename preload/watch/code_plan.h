@@ -50,7 +50,7 @@ struct CodePlan {
   bool lines_are_on = false;  // sys.monitoring
   std::vector<CodeVariable> variables;
   std::vector<CodeRun> runs;
-  std::vector<int> returns;                      // offsets of instructions that return
+  std::vector<int> returns;  // offsets of instructions that return
 
   // -1: before the first.
   int run_at(int offset) const;

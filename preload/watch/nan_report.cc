@@ -340,7 +340,8 @@ void write_finding_chunk(const Finding& finding, uint64_t time_ns, flatbuffers::
   }
   std::vector<flatbuffers::Offset<flatbuffers::String>> frames;
   each_frame(finding.stack, [&](const char* place, const char* source) {
-    const std::string line = *source == 0 || options().confidential ? std::string(place) : std::string(place) + "  " + source;
+    const std::string line =
+        *source == 0 || options().confidential ? std::string(place) : std::string(place) + "  " + source;
     frames.push_back(builder.CreateString(utf8(line)));
     return true;
   });

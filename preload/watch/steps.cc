@@ -29,7 +29,8 @@ void tell_step() {
 
 Step current_step() {
   const Mode mode = g_step_counts.mode.load(std::memory_order_relaxed);
-  const uint32_t passes = (mode == Mode::eval ? g_step_counts.eval_passes : g_step_counts.train_passes).load(std::memory_order_relaxed);
+  const uint32_t passes =
+      (mode == Mode::eval ? g_step_counts.eval_passes : g_step_counts.train_passes).load(std::memory_order_relaxed);
   const uint32_t pass = passes == 0 ? 0 : passes - 1;
   return {mode == Mode::eval ? pass : g_step_counts.steps.load(std::memory_order_relaxed), pass, mode};
 }

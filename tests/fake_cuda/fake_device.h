@@ -1,5 +1,5 @@
-// The devices behind the double: how much memory each has, and how much is allocated, which address ranges are whose, and which
-// calls shall fail. "Device memory" is host memory, so that copies are memmove and every pointer can be read.
+// The devices behind the double: how much memory each has, and how much is allocated, which address ranges are whose,
+// and which calls shall fail. "Device memory" is host memory, so that copies are memmove and every pointer can be read.
 //
 // Lives in the double of the runtime (libcudart); the double of the driver (libcuda) and of NVML link with that, so all
 // three report the same devices. Thread-safe: one mutex, held for a few instructions. Bytes everywhere.

@@ -3,7 +3,8 @@
 //   'C' chunks {type, length, payload}, framed here with right checksums: fuzzes the verifier and the row code
 //   'G' the same, read while the file grows: first its half, then all of it
 //   anything else: numbers from which well-formed rows are made that contradict each other
-// Whatever comes, it is refused with BadInput or gives values and calls that can be listed, compared, drawn and exported.
+// Whatever comes, it is refused with BadInput or gives values and calls that can be listed, compared, drawn and
+// exported.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <cstdint>

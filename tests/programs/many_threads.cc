@@ -1,8 +1,10 @@
-// 64 threads on two processors that make and free tensors, part of which another thread frees. Arguments: how many times each
-// thread does so at least, how many dumps are written meanwhile. Prints as JSON what the threads know themselves, for each dump.
+// 64 threads on two processors that make and free tensors, part of which another thread frees. Arguments: how many
+// times each thread does so at least, how many dumps are written meanwhile. Prints as JSON what the threads know
+// themselves, for each dump.
 //
-// A thread keeps its first 8 tensors and its newest 16, and gives the one before these to the next thread's mailbox, from
-// which that thread takes it now and then. The i-th tensor of thread t has the shape (i, t) and lies in t bytes, so that a row says which it is.
+// A thread keeps its first 8 tensors and its newest 16, and gives the one before these to the next thread's mailbox,
+// from which that thread takes it now and then. The i-th tensor of thread t has the shape (i, t) and lies in t bytes,
+// so that a row says which it is.
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>

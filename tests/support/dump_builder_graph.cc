@@ -132,11 +132,11 @@ Chunk DumpBuilder::reference_chunk() const {
   auto call_numbers = fbb.CreateVector(call_of);
   auto slot_rows = fbb.CreateVectorOfStructs(slots);
   auto node_rows = fbb.CreateVectorOfStructs(nodes);
-  return finished(format::kReferences, fbb,
-                  format::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows,
-                                           slot_rows, node_rows, references_.size(), 0, names_stopped_by,
-                                           names_time_limit_ms, names_memory_limit, 0, 0, 0, within_rows, call_rows,
-                                           call_numbers));
+  return finished(
+      format::kReferences, fbb,
+      format::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows, slot_rows,
+                               node_rows, references_.size(), 0, names_stopped_by, names_time_limit_ms,
+                               names_memory_limit, 0, 0, 0, within_rows, call_rows, call_numbers));
 }
 
 }  // namespace tensorscope::testing

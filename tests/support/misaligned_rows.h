@@ -7,8 +7,8 @@
 
 namespace tensorscope::testing {
 
-// A root table whose only field is a vector of `count` rows of zeros; `field` is its number in the schema. Aligned, the rows
-// begin at a multiple of 8.
+// A root table whose only field is a vector of `count` rows of zeros; `field` is its number in the schema. Aligned, the
+// rows begin at a multiple of 8.
 inline std::string payload_of_rows(uint16_t field, size_t row_size, uint32_t count, bool aligned) {
   std::string bytes(8, '\0');  // size of the rest, offset of the table
   const auto put = [&](size_t at, auto value) { std::memcpy(bytes.data() + at, &value, sizeof value); };

@@ -1,5 +1,5 @@
-// qemu's user mode, in which `scripts/wheel --arch aarch64 --tests` runs the unit tests, lacks some of the kernel. A test
-// that needs such a part is skipped there, and says which.
+// qemu's user mode, in which `scripts/wheel --arch aarch64 --tests` runs the unit tests, lacks some of the kernel. A
+// test that needs such a part is skipped there, and says which.
 #pragma once
 
 #include <cstdlib>

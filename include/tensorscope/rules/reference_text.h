@@ -16,9 +16,9 @@ namespace tensorscope::rules {
 struct Reference {
   format::ReferenceRoot root = format::ReferenceRoot::global;
   format::ReferenceRole role = format::ReferenceRole::plain;
-  std::string_view text;    // "history[1043]['loss']"
-  std::string_view scope;   // "train.py", "Block.forward"
-  std::string_view holder;  // type of the direct holder, "" for a variable
+  std::string_view text;        // "history[1043]['loss']"
+  std::string_view scope;       // "train.py", "Block.forward"
+  std::string_view holder;      // type of the direct holder, "" for a variable
   std::string_view which = {};  // of several running calls that have this variable; "" where there is one
 };
 

@@ -2,8 +2,8 @@
 // knows it itself (in its own pid namespace) and when it was started, so that a file that was left over never reaches
 // another process.
 //
-// Who waits for a dump also makes an empty file for the answer: a process that refuses writes why into it, and nothing if
-// there is none. The asker removes it. A line there is "NANOSECONDS REASON\n", the first by CLOCK_MONOTONIC when the
+// Who waits for a dump also makes an empty file for the answer: a process that refuses writes why into it, and nothing
+// if there is none. The asker removes it. A line there is "NANOSECONDS REASON\n", the first by CLOCK_MONOTONIC when the
 // refused request came: an older one answers somebody else.
 //
 // Context: any. No malloc. Units: `start_ticks` are field 22 of /proc/PID/stat.

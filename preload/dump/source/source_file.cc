@@ -166,5 +166,4 @@ void read_source_file(SourceFile& file, SourceLimits& limits) {
   if (file.state != SourceState::read) forget_lines(file);
 }
 
-
 }  // namespace tensorscope::dump

@@ -3,8 +3,8 @@
 // nothing is opened from then on (support/call_filter.h).
 //
 // syscall() is hot in some programs: what is none of these two calls costs two comparisons and goes on by a jump, with
-// the caller's frame as it is. Until the next library's function is known, for libraries that begin before this one, the
-// kernel is asked directly: a look-up could allocate, and an allocator may call syscall().
+// the caller's frame as it is. Until the next library's function is known, for libraries that begin before this one,
+// the kernel is asked directly: a look-up could allocate, and an allocator may call syscall().
 #include "hooks/process/seccomp.h"
 
 #include <dlfcn.h>
@@ -123,9 +123,12 @@ long tensorscope_syscall(long number, long a, long b, long c, long d, long e, lo
 int tensorscope_prctl(int option, long b, long c, long d, long e) {
   using namespace tensorscope::hooks;
   Prctl* const next = g_prctl.load(std::memory_order_relaxed);
-  const auto call = [=] { return next != nullptr ? next(option, b, c, d, e) : int(ask_kernel(SYS_prctl, option, b, c, d, e, 0)); };
+  const auto call = [=] {
+    return next != nullptr ? next(option, b, c, d, e) : int(ask_kernel(SYS_prctl, option, b, c, d, e, 0));
+  };
   if (__builtin_expect(option != PR_SET_SECCOMP || b != SECCOMP_MODE_FILTER, true)) return call();
-  return int(put_filter(false, [&] { return long(call()); }, [](long result) { return result == 0; }));
+  return int(put_filter(
+      false, [&] { return long(call()); }, [](long result) { return result == 0; }));
 }
 
 }  // extern "C"

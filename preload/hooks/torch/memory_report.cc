@@ -20,7 +20,7 @@ constexpr int8_t kCuda = 1;  // c10::DeviceType
       live::memory_reported(reinterpret_cast<const void*>(a), int64_t(b), c, d,                \
                             Device{.type = int8_t(e & 0xff), .index = int8_t(e >> 8 & 0xff)}); \
     }                                                                                          \
-    return torch::t_unrecorded != 0 ? 0 : real(Hook::id)(HOOK_ARGUMENTS);                                                     \
+    return torch::t_unrecorded != 0 ? 0 : real(Hook::id)(HOOK_ARGUMENTS);                      \
   }
 TENSORSCOPE_MEMORY_REPORT_HOOKS(X)
 #undef X

@@ -378,8 +378,8 @@ bool Chains::enter_element(Chain& chain, const Step& step, Position position) co
       chain.text = fmt::format("lru_cache of {} (key {})", chain.text, text);
       return true;
     default:
-      add_attribute(chain.text, step.number == kNoObject ? fmt::format("<{}>", text)
-                                                         : fmt::format("<{} {}>", text, step.number));
+      add_attribute(chain.text,
+                    step.number == kNoObject ? fmt::format("<{}>", text) : fmt::format("<{} {}>", text, step.number));
       return true;
   }
 }

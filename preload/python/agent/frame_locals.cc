@@ -68,8 +68,7 @@ FunctionFacts read_facts(const Gil& gil, Object* code) {
 // name is the object that is its own name.
 bool is_constant_code(Object* code) {
   const auto* fields = reinterpret_cast<const char*>(code);
-  return field<const void*>(fields, g_layout.code_filename) ==
-         field<const void*>(fields, g_layout.code_name);
+  return field<const void*>(fields, g_layout.code_filename) == field<const void*>(fields, g_layout.code_name);
 }
 
 Object* code_at(const char* place) {
@@ -87,8 +86,7 @@ std::vector<stacks::RawFrame> frames_of(const ThreadState* thread) {
   bool more = true;
   for (size_t limit = 64; more && limit <= kMaxFrames; limit *= 4) {
     frames.resize(limit);
-    count =
-        stacks::walk_frames(g_layout, reinterpret_cast<const char*>(thread), frames.data(), limit, more);
+    count = stacks::walk_frames(g_layout, reinterpret_cast<const char*>(thread), frames.data(), limit, more);
   }
   frames.resize(count);
   return frames;
@@ -183,8 +181,7 @@ const FunctionFacts* Functions::of(Object* code) {
 }
 
 Object* slot_of(const Gil& gil, const Frame& frame, size_t slot) {
-  const auto word =
-      field<uintptr_t>(frame.address, g_layout.frame_locals + ptrdiff_t(sizeof(void*) * slot));
+  const auto word = field<uintptr_t>(frame.address, g_layout.frame_locals + ptrdiff_t(sizeof(void*) * slot));
   if (g_layout.tagged_integers && (word & kTag) == kTag) return nullptr;
   return reinterpret_cast<Object*>(word & ~stacks::kReferenceTags);
 }

@@ -10,8 +10,8 @@ ObjectPaths::ObjectPaths(const ObjectGraph& graph, LookLimits& limits) : graph_(
 void ObjectPaths::add(Root root) {
   const uint32_t object = root.object;
   if (object == kNoObject || reached(object)) return;
-  const KeptRoot kept = {texts_.intern(root.name), texts_.intern(root.scope), root.node, root.kind, root.main,
-                         root.call};
+  const KeptRoot kept = {
+      texts_.intern(root.name), texts_.intern(root.scope), root.node, root.kind, root.main, root.call};
   if (texts_.full() || !roots_.push(kept)) return limits_.memory_ran_out();
   if (!queue_.push(object)) return limits_.memory_ran_out();
   parent_[object] = kRootBit | uint32_t(roots_.size() - 1);
@@ -20,8 +20,8 @@ void ObjectPaths::add(Root root) {
 std::optional<Root> ObjectPaths::root(uint32_t object) const {
   if (!is_root(object)) return std::nullopt;
   const KeptRoot& kept = roots_[parent_[object] & ~kRootBit];
-  return Root{object, kept.kind, std::string(texts_[kept.name]), std::string(texts_[kept.scope]), kept.node, kept.main,
-              kept.call};
+  return Root{object,    kept.kind, std::string(texts_[kept.name]), std::string(texts_[kept.scope]), kept.node,
+              kept.main, kept.call};
 }
 
 bool ObjectPaths::spread() {

@@ -30,8 +30,7 @@ std::vector<KnownThread> known_threads(const Gil& gil, Attributes& attributes) {
     Object* name = attributes.find(thread, "_name");
     const long long value = gil->PyLong_AsLongLong(number);
     gil->PyErr_Clear();
-    threads.push_back(
-        {uint64_t(value), std::string(text_beginning(text_of(gil, name), kLongestName)), thread == main});
+    threads.push_back({uint64_t(value), std::string(text_beginning(text_of(gil, name), kLongestName)), thread == main});
     return true;
   });
   return threads;

@@ -164,11 +164,11 @@ uint32_t ReferenceRows::row_of_call(uint32_t call) {
 
 void ReferenceRows::add(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder,
                         uint32_t node, uint32_t steps, ReferenceRoot root, ReferenceRole role, uint32_t call) {
-  const bool room = out_.references.emplace_back(
-                        tensor, out_.strings.intern(text), out_.strings.intern(scope), out_.strings.intern(holder),
-                        root == ReferenceRoot::node ? node : UINT32_MAX,
-                        uint16_t(std::min<uint32_t>(steps, UINT16_MAX)), root, role) &&
-                    out_.call_of.push(root == ReferenceRoot::local ? row_of_call(call) : 0);
+  const bool room =
+      out_.references.emplace_back(tensor, out_.strings.intern(text), out_.strings.intern(scope),
+                                   out_.strings.intern(holder), root == ReferenceRoot::node ? node : UINT32_MAX,
+                                   uint16_t(std::min<uint32_t>(steps, UINT16_MAX)), root, role) &&
+      out_.call_of.push(root == ReferenceRoot::local ? row_of_call(call) : 0);
   if (!room) limits_.memory_ran_out();
 }
 

@@ -73,8 +73,7 @@ class ReferenceRows {
   void write_reference(const TensorObjects::Tensor& tensor, const Holder& holder);
   void write_given(uint64_t serial, const std::vector<GivenName>& names);
   void add(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder, uint32_t node,
-           uint32_t steps, format::ReferenceRoot root, format::ReferenceRole role,
-           uint32_t call = 0);
+           uint32_t steps, format::ReferenceRoot root, format::ReferenceRole role, uint32_t call = 0);
   void sort_by_steps(size_t first);
   uint32_t row_of_call(uint32_t call);
   format::WrapperState state(const TensorObjects::Tensor& tensor, size_t variables) const;

@@ -67,8 +67,8 @@ class Roots {
   bool evaluations();
   bool held_outside();
   bool garbage(const std::vector<bool>& reachable);
-  void add(uint32_t object, format::ReferenceRoot kind, std::string name, std::string scope,
-           uint32_t node = UINT32_MAX, uint32_t call = 0);
+  void add(uint32_t object, format::ReferenceRoot kind, std::string name, std::string scope, uint32_t node = UINT32_MAX,
+           uint32_t call = 0);
   uint32_t find(const void* object) const;
   uint32_t object_of(const torch::GraphSeeds::Node& node) const;
   bool is_ctx(uint32_t object) const;

@@ -35,8 +35,8 @@ struct Walk {
 Walk walk_frames(ThreadStack& stack, RuleTable& rules, FrameState innermost, uint32_t trusted = 0);
 
 // After a complete walk that changed something: brings the cache up to date. Then every path element is a record with
-// its node, 0 where the trie is full. False: the cache was full; it is empty now, walk again. `interpreter`: null where its
-// code is not known.
+// its node, 0 where the trie is full. False: the cache was full; it is empty now, walk again. `interpreter`: null where
+// its code is not known.
 bool give_nodes(ThreadStack& stack, const Walk& walk, NativeTrie& trie, const InterpreterCode* interpreter = nullptr);
 
 // Whether a frame of the path has no unwind table, so that the frames further out are a guess.

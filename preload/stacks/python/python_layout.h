@@ -70,13 +70,13 @@ struct PythonLayout {
   uint16_t text_other;  // str: data of other compact strings
 
   InstanceValues instance_values;
-  int16_t instance_dict;         // before an instance whose class lets the interpreter manage it: its __dict__
-  int16_t values_pointer;        // pointed_to: before an instance, where its values are
-  uint16_t type_shared_keys;     // class: the names of its instances' attributes (PyHeapTypeObject.ht_cached_keys)
-  uint16_t frame_object_frame;   // frame object: its frame; 0: it is the frame itself
+  int16_t instance_dict;        // before an instance whose class lets the interpreter manage it: its __dict__
+  int16_t values_pointer;       // pointed_to: before an instance, where its values are
+  uint16_t type_shared_keys;    // class: the names of its instances' attributes (PyHeapTypeObject.ht_cached_keys)
+  uint16_t frame_object_frame;  // frame object: its frame; 0: it is the frame itself
   ValuesEnd values_end;
-  uint16_t frame_values_end;     // frame: what values_end says
-  bool tagged_integers;          // 3.14 on: a slot of a frame may hold an integer, with both tag bits set
+  uint16_t frame_values_end;  // frame: what values_end says
+  bool tagged_integers;       // 3.14 on: a slot of a frame may hold an integer, with both tag bits set
 };
 
 template <typename T>

@@ -223,5 +223,4 @@ const char* python_version() { return g_interpreter.version_text; }
 
 uint64_t python_memory() { return g_arena.bytes() + g_capture.thread_memory(); }
 
-
 }  // namespace tensorscope::stacks

@@ -16,7 +16,6 @@
 #include <cstdint>
 
 #include "tensorscope/rules/element_size.h"
-
 #include "torch/metadata/object_class.h"
 #include "torch/metadata/torch_functions.h"
 

@@ -55,10 +55,12 @@ TEST_F(CommandLineTest, TopTakesNoNamesFromFiles) {
 }
 
 TEST_F(CommandLineTest, ANumberOutOfItsRange) {
-  EXPECT_EQ(run({"report", "a.tscope", "--top", "ten"}).err,
-            "tensorscope: invalid value 'ten' for --top; numbers from 0 to 1073741824 (see tensorscope report --help)\n");
-  EXPECT_EQ(run({"compare", "a", "b", "--atol", "-0.5"}).err,
-            "tensorscope: invalid value '-0.5' for --atol; numbers from 0 to 1e+300 (see tensorscope compare --help)\n");
+  EXPECT_EQ(
+      run({"report", "a.tscope", "--top", "ten"}).err,
+      "tensorscope: invalid value 'ten' for --top; numbers from 0 to 1073741824 (see tensorscope report --help)\n");
+  EXPECT_EQ(
+      run({"compare", "a", "b", "--atol", "-0.5"}).err,
+      "tensorscope: invalid value '-0.5' for --atol; numbers from 0 to 1e+300 (see tensorscope compare --help)\n");
 }
 
 TEST_F(CommandLineTest, MisuseIsOneLineAndStatusTwo) {

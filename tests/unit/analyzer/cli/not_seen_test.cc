@@ -44,9 +44,17 @@ const char* const kSaysWhatIsMissing[] = {
     "garbage, holders and checkpointing are left out",
 };
 
-const char* const kOfPython[] = {"C++ only",        "held by C++",         "C++ alone",      "C++ code",
-                                 "C code",          "no Python object",    "no Python tensor", "garbage",
-                                 "unreachable",     "without a Python root", "Python objects refer to: 0",
+const char* const kOfPython[] = {"C++ only",
+                                 "held by C++",
+                                 "C++ alone",
+                                 "C++ code",
+                                 "C code",
+                                 "no Python object",
+                                 "no Python tensor",
+                                 "garbage",
+                                 "unreachable",
+                                 "without a Python root",
+                                 "Python objects refer to: 0",
                                  "Python objects refer to directly: 0"};
 const char* const kOfTheGraph[] = {"C++ only", "held by C++", "C++ alone", "C++ code", "no Python object, graph node"};
 

@@ -21,7 +21,8 @@ using testing::payload_of_rows;
 // A payload at an address of our choice: a multiple of 8, and so many bytes behind it.
 class Placed {
  public:
-  Placed(std::string_view payload, size_t behind) : bytes_(payload.size() / 8 + 2), behind_(behind), length_(payload.size()) {
+  Placed(std::string_view payload, size_t behind)
+      : bytes_(payload.size() / 8 + 2), behind_(behind), length_(payload.size()) {
     std::memcpy(data(), payload.data(), payload.size());
   }
   template <typename Root>
@@ -86,8 +87,9 @@ TEST(ChunkRoot, ADumpWithSuchAChunkSaysSoAndGivesTheRest) {
   const Dump dump = read_dump_bytes(bytes.data(), bytes.size(), "x.tscope");
   EXPECT_EQ(dump.allocations.size(), 0U);
   EXPECT_EQ(dump.threads.size(), 2U);  // the first stands for none
-  EXPECT_THAT(dump.problems, ::testing::Contains(::testing::MatchesRegex(
-                                 "the 'allocations' chunk at byte [0-9,]+ of x\\.tscope is malformed; it was skipped\\.")));
+  EXPECT_THAT(dump.problems,
+              ::testing::Contains(::testing::MatchesRegex(
+                  "the 'allocations' chunk at byte [0-9,]+ of x\\.tscope is malformed; it was skipped\\.")));
 }
 
 }  // namespace

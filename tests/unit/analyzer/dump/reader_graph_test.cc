@@ -13,10 +13,10 @@ namespace {
 
 using testing::Chunk;
 using testing::DumpBuilder;
-using testing::ReferenceSpec;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::ReferenceSpec;
 using testing::TensorSpec;
 
 constexpr char kMul[] = "N5torch8autograd9generated12MulBackward0E";

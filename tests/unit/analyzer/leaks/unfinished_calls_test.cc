@@ -16,7 +16,8 @@ using testing::serial_at;
 
 // A call that began in each of these steps and has not ended.
 void calls(Scene& scene, int from, int to, ReferenceRoot root, const std::string& variable = "keys", int number = 10) {
-  for (int step = from; step <= to; ++step) scene.kept(serial_at(step, number), 2048, scene.site(18, "generate"), variable, root);
+  for (int step = from; step <= to; ++step)
+    scene.kept(serial_at(step, number), 2048, scene.site(18, "generate"), variable, root);
 }
 
 TEST(UnfinishedCalls, OfThreadsThatWaitForEver) {

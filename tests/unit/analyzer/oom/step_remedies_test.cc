@@ -38,7 +38,8 @@ class StepScene : public DeviceScene {
       for (int copy = 0; copy < 2; ++copy) {
         TensorSpec state;
         state.dtype = kFloat32;
-        held(tensor(20 * kMiB, failure.site, 0, state), "optimizer.state", ReferenceRoot::global, ReferenceRole::optimizer_state);
+        held(tensor(20 * kMiB, failure.site, 0, state), "optimizer.state", ReferenceRoot::global,
+             ReferenceRole::optimizer_state);
       }
     }
     for (int i = 0; i < 3; ++i) {
@@ -75,7 +76,7 @@ TEST(StepRemedies, BytesOfEach) {
   EXPECT_EQ(bytes(RemedyKind::fused_step), 80 * kMiB);
   EXPECT_EQ(bytes(RemedyKind::step_in_backward), 160 * kMiB);
   EXPECT_EQ(told.remedy(RemedyKind::step_in_backward)->low, 0u);
-  EXPECT_EQ(told.remedy(RemedyKind::optimizer_step)->low, 0u);      // of the 60 that are there
+  EXPECT_EQ(told.remedy(RemedyKind::optimizer_step)->low, 0u);  // of the 60 that are there
   EXPECT_EQ(told.remedy(RemedyKind::fused_step)->low, 60 * kMiB);
   EXPECT_EQ(bytes(RemedyKind::less_state), 240 * kMiB);
   EXPECT_EQ(told.remedy(RemedyKind::less_state)->low, 160 * kMiB);
@@ -88,8 +89,9 @@ TEST(StepRemedies, TheSameResultsInOneLineComeFirst) {
   const Told told(scene);
   std::vector<RemedyKind> kinds;
   for (const Remedy& remedy : told.story.remedies) kinds.push_back(remedy.kind);
-  const std::vector<RemedyKind> expected = {RemedyKind::fused_step, RemedyKind::optimizer_step, RemedyKind::step_in_backward,
-                                            RemedyKind::less_state, RemedyKind::half_model};
+  const std::vector<RemedyKind> expected = {RemedyKind::fused_step, RemedyKind::optimizer_step,
+                                            RemedyKind::step_in_backward, RemedyKind::less_state,
+                                            RemedyKind::half_model};
   EXPECT_EQ(kinds, expected);
 }
 
@@ -109,7 +111,8 @@ TEST(StepRemedies, SeveralRanksCanShareTheState) {
 
   StepScene sharded;
   sharded.builder.world_size = 4;
-  sharded.builder.python({{"/usr/lib/python3.11/site-packages/torch/distributed/fsdp/_fully_shard/_fsdp_state.py", "_pre_forward", 9}});
+  sharded.builder.python(
+      {{"/usr/lib/python3.11/site-packages/torch/distributed/fsdp/_fully_shard/_fsdp_state.py", "_pre_forward", 9}});
   EXPECT_EQ(Told(sharded).remedy(RemedyKind::sharded_state), nullptr);
 
   StepScene without_launcher;

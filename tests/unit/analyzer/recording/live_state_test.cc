@@ -131,7 +131,8 @@ TEST(LiveState, EventsThatCannotBeReadAreSaid) {
   RecordingEnds ends;
   replayed(builder, &ends);
   ASSERT_EQ(ends.problems.size(), 1u);
-  const std::string text = "left out of x.recording: 1 parts of events that cannot be read, in the 'events' chunk at byte ";
+  const std::string text =
+      "left out of x.recording: 1 parts of events that cannot be read, in the 'events' chunk at byte ";
   EXPECT_EQ(ends.problems.front().substr(0, text.size()), text);
 }
 

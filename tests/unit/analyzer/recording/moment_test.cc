@@ -192,8 +192,8 @@ TEST(Moment, MemoryOfLaterIsNoTensorsStorage) {
     RecordingBuilder builder;
     builder.segment(0, 5000);
     builder.events(1, 3,
-                   {at(allocated(1, 40, 5100), then), made(2, 5200), freed(1, 2, 5400), at(allocated(3, 80, 5500), 0x2000),
-                    seen(2, 3, 5600, 0x2000, 20)});
+                   {at(allocated(1, 40, 5100), then), made(2, 5200), freed(1, 2, 5400),
+                    at(allocated(3, 80, 5500), 0x2000), seen(2, 3, 5600, 0x2000, 20)});
     builder.end();
     const RecordingFile file = builder.file();
     const Dump before = dump_at(file, "x.recording", {2, 5200});

@@ -25,8 +25,8 @@ TEST(LineTest, OfMillionsTheExtremesStayInOrder) {
   EXPECT_LE(points.size(), Line::kMost);
   EXPECT_GE(points.size(), Line::kMost / 4);
   EXPECT_TRUE(std::is_sorted(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.x < b.x; }));
-  const auto [low, high] = std::minmax_element(points.begin(), points.end(),
-                                               [](const Point& a, const Point& b) { return a.y < b.y; });
+  const auto [low, high] =
+      std::minmax_element(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.y < b.y; });
   EXPECT_EQ(low->x, 123'456);
   EXPECT_EQ(high->x, 777'777);
 }

@@ -214,14 +214,14 @@ TEST(CategoryJudge, MissingEvidenceIsNoAnswer) {
 }
 
 TEST(CategoryJudge, WhatPythonHoldsIsNotHeldByCppAlone) {
-  for (auto change : {+[](Evidence& it) { it.told.python_complete = false; },
-                      +[](Evidence& it) { it.told.graph_complete = false; },
-                      +[](Evidence& it) {
-                        it.told.object = {true, WrapperState::referenced};
-                      },
-                      +[](Evidence& it) {
-                        it.rows = {{ReferenceRoot::extension, kPlain, "", "Reader", ""}};
-                      }}) {
+  for (auto change :
+       {+[](Evidence& it) { it.told.python_complete = false; }, +[](Evidence& it) { it.told.graph_complete = false; },
+        +[](Evidence& it) {
+          it.told.object = {true, WrapperState::referenced};
+        },
+        +[](Evidence& it) {
+          it.rows = {{ReferenceRoot::extension, kPlain, "", "Reader", ""}};
+        }}) {
     Evidence held = looked_through();
     held.told.made_in_backward = true;
     held.told.memory = code::kModuleCall;

@@ -94,8 +94,9 @@ TEST(ShortReport, SaysHowManyHaveNoName) {
   facts.names_missing = "not enough memory";
   facts.tensors = 200'000;
   facts.unnamed = 183'000;
-  EXPECT_TRUE(contains(report(facts), "names of up to 183,000 of 200,000 tensors and unreachable cycles are unknown: "
-                                      "not enough memory"));
+  EXPECT_TRUE(contains(report(facts),
+                       "names of up to 183,000 of 200,000 tensors and unreachable cycles are unknown: "
+                       "not enough memory"));
   facts.unnamed = facts.tensors;
   EXPECT_TRUE(contains(report(facts), "  names and unreachable cycles are unknown: not enough memory"));
 }

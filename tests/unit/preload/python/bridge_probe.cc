@@ -95,23 +95,41 @@ struct LayoutField {
   long (*get)(const stacks::PythonLayout&);
   void (*set)(stacks::PythonLayout&, long);
 };
-#define LAYOUT_FIELD(field)                                                                \
-  {                                                                                        \
-    #field, [](const stacks::PythonLayout& layout) { return long(layout.field); },         \
+#define LAYOUT_FIELD(field)                                                              \
+  {                                                                                      \
+#field, [](const stacks::PythonLayout& layout) { return long(layout.field); },         \
         [](stacks::PythonLayout& layout, long value) {                                     \
           layout.field = static_cast<decltype(layout.field)>(value);                       \
-        }                                                                                  \
+        } \
   }
 constexpr LayoutField kLayoutFields[] = {
-    LAYOUT_FIELD(style),           LAYOUT_FIELD(lines),           LAYOUT_FIELD(instruction_unit),
-    LAYOUT_FIELD(first_shim_owner), LAYOUT_FIELD(qualified_names), LAYOUT_FIELD(thread_frame),
-    LAYOUT_FIELD(cframe_frame),    LAYOUT_FIELD(frame_previous),  LAYOUT_FIELD(frame_code),
-    LAYOUT_FIELD(frame_instruction), LAYOUT_FIELD(frame_owner),   LAYOUT_FIELD(frame_locals),
-    LAYOUT_FIELD(code_filename),   LAYOUT_FIELD(code_name),       LAYOUT_FIELD(code_first_line),
-    LAYOUT_FIELD(code_line_table), LAYOUT_FIELD(code_bytecode),   LAYOUT_FIELD(text_ascii),
-    LAYOUT_FIELD(text_other),      LAYOUT_FIELD(instance_values), LAYOUT_FIELD(instance_dict),
-    LAYOUT_FIELD(values_pointer),  LAYOUT_FIELD(type_shared_keys), LAYOUT_FIELD(frame_object_frame),
-    LAYOUT_FIELD(values_end),      LAYOUT_FIELD(frame_values_end), LAYOUT_FIELD(tagged_integers),
+    LAYOUT_FIELD(style),
+    LAYOUT_FIELD(lines),
+    LAYOUT_FIELD(instruction_unit),
+    LAYOUT_FIELD(first_shim_owner),
+    LAYOUT_FIELD(qualified_names),
+    LAYOUT_FIELD(thread_frame),
+    LAYOUT_FIELD(cframe_frame),
+    LAYOUT_FIELD(frame_previous),
+    LAYOUT_FIELD(frame_code),
+    LAYOUT_FIELD(frame_instruction),
+    LAYOUT_FIELD(frame_owner),
+    LAYOUT_FIELD(frame_locals),
+    LAYOUT_FIELD(code_filename),
+    LAYOUT_FIELD(code_name),
+    LAYOUT_FIELD(code_first_line),
+    LAYOUT_FIELD(code_line_table),
+    LAYOUT_FIELD(code_bytecode),
+    LAYOUT_FIELD(text_ascii),
+    LAYOUT_FIELD(text_other),
+    LAYOUT_FIELD(instance_values),
+    LAYOUT_FIELD(instance_dict),
+    LAYOUT_FIELD(values_pointer),
+    LAYOUT_FIELD(type_shared_keys),
+    LAYOUT_FIELD(frame_object_frame),
+    LAYOUT_FIELD(values_end),
+    LAYOUT_FIELD(frame_values_end),
+    LAYOUT_FIELD(tagged_integers),
 };
 #undef LAYOUT_FIELD
 const LayoutField* g_changed = nullptr;

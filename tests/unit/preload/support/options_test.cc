@@ -88,7 +88,8 @@ TEST_F(OptionsTest, TakeValuesOfEveryType) {
 TEST_F(OptionsTest, NativeStacksAreOnOffOrFromASize) {
   parse();
   EXPECT_EQ(visited().at("TENSORSCOPE_NATIVE"), "on");
-  for (const auto& [text, on, bytes] : {std::tuple("64K", true, 64u << 10), {"1MiB", true, 1u << 20}, {"off", false, 0u}, {"1", true, 0u}}) {
+  for (const auto& [text, on, bytes] :
+       {std::tuple("64K", true, 64u << 10), {"1MiB", true, 1u << 20}, {"off", false, 0u}, {"1", true, 0u}}) {
     set("TENSORSCOPE_NATIVE", text);
     EXPECT_THAT(parse(), IsEmpty()) << text;
     EXPECT_EQ(options().native_stacks.on, on) << text;

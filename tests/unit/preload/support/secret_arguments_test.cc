@@ -32,7 +32,8 @@ TEST(SecretArguments, ValuesOfOptions) {
 
 TEST(SecretArguments, OptionsOfTextHaveNone) {
   for (const char* argument : {"--max-tokens=512", "--tokenizer=gpt2", "--pad-token=<pad>", "--eos_token=</s>",
-                               "--key=name", "--num-keys=8", "--cost-per-token=3", "--mask_token=[MASK]", "--image-token=7", "--author=me", "--monkey=1", "--tokens-per-batch=9"}) {
+                               "--key=name", "--num-keys=8", "--cost-per-token=3", "--mask_token=[MASK]",
+                               "--image-token=7", "--author=me", "--monkey=1", "--tokens-per-batch=9"}) {
     EXPECT_EQ(one(argument), argument);
   }
 }
@@ -57,8 +58,8 @@ TEST(SecretArguments, Urls) {
 TEST(SecretArguments, KeysOfServices) {
   EXPECT_EQ(one("hf_abcdefghijklmnopqrstuvwx"), "***");
   EXPECT_EQ(one("--login=ghp_abcdefghijklmnopqrstuvwx"), "--login=***");
-  for (const char* begin : {"hf_", "sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "ASIA",
-                            "AIza", "eyJ"}) {
+  for (const char* begin : {"hf_", "sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA",
+                            "ASIA", "AIza", "eyJ"}) {
     EXPECT_EQ(one(begin + std::string(20, 'a')), "***");
   }
   EXPECT_EQ(one("hf_hub"), "hf_hub");

@@ -46,8 +46,8 @@ class LimitsTest : public testing::Test {
     if (!stat.empty()) put(cgroup_ + "/memory" + group + "/memory.stat", stat);
   }
   SystemMemory read(uint64_t address_space = 0, uint64_t data = 0) {
-    const auto reader =
-        std::make_unique<LimitReader>(LimitReader::Roots{.proc = proc_.c_str(), .cgroup = cgroup_.c_str(), .shared_memory = shared_.c_str()});
+    const auto reader = std::make_unique<LimitReader>(
+        LimitReader::Roots{.proc = proc_.c_str(), .cgroup = cgroup_.c_str(), .shared_memory = shared_.c_str()});
     return reader->read({.address_space = address_space, .data = data});
   }
 

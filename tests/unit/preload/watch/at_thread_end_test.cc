@@ -38,9 +38,7 @@ TEST(AtThreadEnd, EachThreadsObjectsEndWithIt) {
 TEST(AtThreadEnd, WhatIsMadeWhileTheThreadEndsEndsToo) {
   start_thread_ends();
   static std::atomic<int> ended{0};
-  std::thread([] {
-    at_thread_end([](void*) { make(t_first), ++ended; }, nullptr);
-  }).join();
+  std::thread([] { at_thread_end([](void*) { make(t_first), ++ended; }, nullptr); }).join();
   EXPECT_EQ(ended, 1);
   EXPECT_EQ(g_alive, 0);
 }

@@ -29,8 +29,8 @@ Statistics of(const std::vector<T>& data, int dtype) {
   return out;
 }
 
-// Processors without AVX2 take the squares of the distances to the shift alone; behind one element far away that is 5,000
-// times the sum that is wanted, with its rounding.
+// Processors without AVX2 take the squares of the distances to the shift alone; behind one element far away that is
+// 5,000 times the sum that is wanted, with its rounding.
 double l2_error() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) return 1e-11;
