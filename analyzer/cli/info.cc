@@ -8,9 +8,11 @@
 #include "cli/info_files.h"
 #include "cli/verb.h"
 #include "dump_generated.h"
+#include "memory/accounting.h"
 #include "recording/moment.h"
 #include "text/headline.h"
 #include "text/table.h"
+#include "text/tensor_text.h"
 #include "text/text.h"
 #include "text/units.h"
 
@@ -124,10 +126,10 @@ std::string contents_table(const Dump& dump, const Terminal& terminal) {
   auto sentinel = [](size_t rows) { return rows > 0 ? rows - 1 : 0; };  // index 0 means "none"
   table.row({"tensors", text::count(dump.tensors.size()),
              fmt::format("{} created since start", text::count(dump.totals.tensors_total))});
-  const auto unread = size_t(std::count_if(dump.tensors.begin(), dump.tensors.end(),
-                                           [](const analyzer::Tensor& each) { return !each.knows_memory(); }));
+  analyzer::UnknownMemory unknown;
+  for (const analyzer::Tensor& tensor : dump.tensors) unknown.add(tensor);
   table.row({"storages", text::count(dump.storages.size()),
-             unread == 0 ? "" : "not known for " + text::counted(unread, "tensor") + " that could not be read"});
+             unknown.tensors() == 0 ? "" : "not known for " + text::unknown_memory_words(unknown)});
   table.row({"allocations", text::count(dump.allocations.size())});
   table.row({"autograd nodes", text::count(dump.nodes.size())});
   table.row({"sites", text::count(sentinel(dump.sites.size())), "distinct stacks"});

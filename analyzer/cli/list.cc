@@ -135,10 +135,9 @@ int list(const ListOptions& options, Invocation& invocation) {
       table.row(std::move(cells));
     }
   }
-  size_t unread = 0;
+  analyzer::UnknownMemory unknown;
   for (const Family& family : families) {
-    unread += size_t(std::count_if(family.tensors.begin(), family.tensors.end(),
-                                   [&](uint32_t tensor) { return !opened.dump.tensors[tensor].knows_memory(); }));
+    for (uint32_t tensor : family.tensors) unknown.add(opened.dump.tensors[tensor]);
   }
   if (tensors == 0) {
     const std::string why = text::no_match_words(opened.why_nothing(selection, options.filter));
@@ -148,7 +147,7 @@ int list(const ListOptions& options, Invocation& invocation) {
   invocation.out += table.text(invocation.terminal);
   std::string sum = fmt::format("{}, {}; a storage's bytes are counted once, at its oldest tensor",
                                 text::counted(tensors, "tensor"), text::bytes(text::tensor_bytes(opened, selection)));
-  if (unread != 0) sum += fmt::format("; {} could not be read: their bytes are not among them", text::count(unread));
+  if (unknown.tensors() != 0) sum += "; without " + text::unknown_memory_words(unknown);
   invocation.out += text::wrap(sum, invocation.terminal.width, 2) + "\n";
   invocation.out += text::moment_names_line(opened, invocation.terminal);
   if (shown < tensors)

@@ -26,11 +26,10 @@ bool Tensor::is_view() const { return (flags & uint32_t(format::TensorFlag::view
 bool Tensor::knows_view() const { return (known & uint32_t(format::TensorKnown::leaf)) != 0; }
 bool Tensor::knows_offset() const { return (known & uint32_t(format::TensorKnown::strides)) != 0; }
 
-// A sparse one has parts instead. Of one that was freed while the dump was written, no memory is left.
-bool Tensor::knows_memory() const {
-  return (known & uint32_t(format::TensorKnown::storage)) != 0 || is_sparse() ||
-         (flags & uint32_t(format::TensorFlag::freed_during_dump)) != 0;
-}
+bool Tensor::freed_during_dump() const { return (flags & uint32_t(format::TensorFlag::freed_during_dump)) != 0; }
+
+// A sparse one has parts instead.
+bool Tensor::knows_memory() const { return (known & uint32_t(format::TensorKnown::storage)) != 0 || is_sparse(); }
 
 bool Tensor::knows_size() const {
   constexpr auto kNeeded = uint32_t(format::TensorKnown::sizes) | uint32_t(format::TensorKnown::dtype);

@@ -104,11 +104,12 @@ struct Tensor {
   std::string layout_text() const;  // "strided", ...
   std::string shape_text() const;   // "[64, 1024]", "?" where not known
   bool is_view() const;
-  bool knows_view() const;    // whether is_view() says something: read with the other facts of autograd
-  bool knows_offset() const;  // the same of storage_offset, which is read with the strides
-  bool knows_memory() const;  // whether it has a storage, and which: without, storage is kNone
-  bool knows_size() const;    // without, nbytes is 0
-  bool is_sparse() const;     // indices and values, tensors themselves (Dump::parts), instead of a storage
+  bool knows_view() const;         // whether is_view() says something: read with the other facts of autograd
+  bool knows_offset() const;       // the same of storage_offset, which is read with the strides
+  bool freed_during_dump() const;  // before its fields were read
+  bool knows_memory() const;       // whether it has a storage, and which: without, storage is kNone
+  bool knows_size() const;         // without, nbytes is 0
+  bool is_sparse() const;          // indices and values, tensors themselves (Dump::parts), instead of a storage
 };
 
 // Indices into Dump::tensors: the indices and values of a sparse tensor, what a wrapper wraps.

@@ -6,6 +6,11 @@
 
 namespace tensorscope::analyzer {
 
+void UnknownMemory::add(const Tensor& tensor) {
+  if (tensor.knows_memory()) return;
+  (tensor.freed_during_dump() ? freed_during_dump : unread) += 1;
+}
+
 uint64_t DeviceSums::outside_bytes() const {
   uint64_t sum = 0;
   for (const auto& [kind, part] : outside) sum += part.bytes;
@@ -13,7 +18,7 @@ uint64_t DeviceSums::outside_bytes() const {
 }
 
 uint64_t DeviceSums::tensors() const {
-  uint64_t sum = in_tensors.tensors + mapped.tensors + no_memory.tensors + unread.tensors;
+  uint64_t sum = in_tensors.tensors + mapped.tensors + no_memory.tensors + unknown.tensors();
   for (const auto& [kind, part] : outside) sum += part.tensors;
   return sum;
 }
@@ -148,14 +153,10 @@ void Accounts::add_bare_tensors(const Dump& dump) {
     item.thread = tensor.thread;
     item.created_ns = tensor.created_ns;
     DeviceSums& device = sums(item.device);
-    (tensor.knows_memory() ? device.no_memory : device.unread).tensors += 1;
+    if (tensor.knows_memory()) device.no_memory.tensors += 1;
+    device.unknown.add(tensor);
+    unknown_.add(tensor);
   }
-}
-
-uint64_t Accounts::unread_tensors() const {
-  uint64_t sum = 0;
-  for (const DeviceSums& device : devices_) sum += device.unread.tensors;
-  return sum;
 }
 
 uint64_t Accounts::total_bytes() const {

@@ -33,6 +33,15 @@ struct MemorySum {
   uint64_t tensors = 0, storages = 0, blocks = 0, bytes = 0;
 };
 
+// How many tensors have memory that is not known: blocks that no tensor seems to use may be theirs.
+struct UnknownMemory {
+  uint64_t unread = 0, freed_during_dump = 0;
+
+  // Counts the tensor if its memory is not known.
+  void add(const Tensor& tensor);
+  uint64_t tensors() const { return unread + freed_during_dump; }
+};
+
 // What a device's live bytes consist of. in_tensors + mapped + no_tensor + rounding = the sum of live allocations.
 struct DeviceSums {
   Device device;
@@ -42,8 +51,8 @@ struct DeviceSums {
   MemorySum rounding;
   // Storages in no recorded allocation: numpy, DLPack, shared, pinned, other callers of the CUDA runtime.
   std::map<StorageKind, MemorySum> outside;
-  MemorySum no_memory;  // tensors without memory: meta, fake, sparse and other wrappers, empty ones
-  MemorySum unread;     // tensors of which the dump does not know whether they have memory, and which
+  MemorySum no_memory;    // tensors without memory: meta, fake, sparse and other wrappers, empty ones
+  UnknownMemory unknown;  // tensors of which the dump does not know whether they have memory, and which
 
   uint64_t allocator_bytes() const { return in_tensors.bytes + mapped.bytes + no_tensor.bytes + rounding.bytes; }
   uint64_t outside_bytes() const;
@@ -60,8 +69,7 @@ class Accounts {
   // By device.
   const std::vector<DeviceSums>& devices() const { return devices_; }
   uint64_t total_bytes() const;  // of all items
-  // How many tensors could not be read: blocks that no tensor seems to use may be theirs.
-  uint64_t unread_tensors() const;
+  const UnknownMemory& unknown_memory() const { return unknown_; }
 
  private:
   void add_storages(const Dump& dump, rules::AllocationShares& shares);
@@ -76,6 +84,7 @@ class Accounts {
   std::vector<Item> items_;
   std::vector<uint32_t> item_of_tensor_;
   std::vector<DeviceSums> devices_;
+  UnknownMemory unknown_;
 };
 
 }  // namespace tensorscope::analyzer

@@ -76,11 +76,9 @@ Part blocks(const View& view, Device device, uint64_t bytes) {
     if (item.device != device || item.storage != kNone || item.allocation == kNone) continue;
     callers[caller_of_block(view, item.site)] += item.bytes;
   }
-  const auto freed = std::count_if(view.dump.tensors.begin(), view.dump.tensors.end(), [](const Tensor& tensor) {
-    return (tensor.flags & uint32_t(format::TensorFlag::freed_during_dump)) != 0;
-  });
-  Part result = spare(PartKind::in_no_tensor, counted(bytes),
-                      {NoteKind::blocks, sites.size(), sites.empty() ? 0 : uint64_t(freed)});
+  const uint64_t unknown = view.accounts.unknown_memory().tensors();
+  Part result =
+      spare(PartKind::in_no_tensor, counted(bytes), {NoteKind::blocks, sites.size(), sites.empty() ? 0 : unknown});
   result.parts = largest_first(callers, PartKind::caller);
   if (result.parts.size() <= kNamedCallers) return result;
   int64_t rest = 0;

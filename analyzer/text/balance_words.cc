@@ -37,7 +37,7 @@ std::string pids_words(const PartNote& note) {
 std::string blocks_words(const PartNote& note) {
   std::string text = counted(note.count, "block");
   if (note.other == 0) return text;
-  return text + fmt::format("; {} freed while the dump was written had some of them", counted(note.other, "tensor"));
+  return text + fmt::format("; some of them perhaps of {} whose memory is not known", counted(note.other, "tensor"));
 }
 
 std::string pieces_words(const PartNote& note) {

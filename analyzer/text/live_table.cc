@@ -7,6 +7,7 @@
 #include "dump_generated.h"
 #include "text/moment_words.h"
 #include "text/table.h"
+#include "text/tensor_text.h"
 #include "text/units.h"
 
 namespace tensorscope::text {
@@ -20,6 +21,7 @@ using text::bytes;
 using text::count;
 
 constexpr char kUnread[] = "could not be read: their memory is not known";
+constexpr char kFreed[] = "freed while the dump was written: their memory is not known";
 
 std::string dash(uint64_t value) { return value == 0 ? "-" : count(value); }
 
@@ -117,22 +119,23 @@ void add_device(text::Table& table, const analyzer::OpenedDump& opened, const De
   uint64_t missing =
       total != nullptr && total->live_bytes > sums.allocator_bytes() ? total->live_bytes - sums.allocator_bytes() : 0;
   uint64_t storages = sums.in_tensors.storages + sums.mapped.storages;
-  uint64_t outside_tensors =
-      sums.tensors() - sums.in_tensors.tensors - sums.mapped.tensors - sums.no_memory.tensors - sums.unread.tensors;
-  const uint64_t unread = opened.accounts.unread_tensors();
-  const bool all_unread = sums.unread.tensors != 0 && sums.unread.tensors == sums.tensors();
-  const std::string device = sums.device.type >= 0 ? sums.device.text() : all_unread ? "device not known" : "no device";
-  const char* const without = sums.unread.tensors == 0 ? "no memory" : all_unread ? kUnread : "";
-  table.row({device, count(sums.tensors() - outside_tensors), dash(storages),
-             has_memory                 ? bytes(sums.allocator_bytes() + missing)
-             : sums.unread.tensors != 0 ? "?"
-                                        : "-",
+  const std::string unknown = unknown_memory_words(opened.accounts.unknown_memory());
+  const auto [unread, freed] = sums.unknown;
+  const uint64_t outside_tensors =
+      sums.tensors() - sums.in_tensors.tensors - sums.mapped.tensors - sums.no_memory.tensors - unread - freed;
+  const bool all_unknown = unread + freed != 0 && unread + freed == sums.tensors();
+  const bool one_reason = all_unknown && (unread == 0 || freed == 0);
+  const char* const no_device = all_unknown ? "device not known" : "no device";
+  const char* const without = unread + freed == 0 ? "no memory" : !one_reason ? "" : freed == 0 ? kUnread : kFreed;
+  const char* const no_bytes = unread + freed == 0 ? "-" : "?";
+  table.row({sums.device.type >= 0 ? sums.device.text() : no_device, count(sums.tensors() - outside_tensors),
+             all_unknown ? "?" : dash(storages), has_memory ? bytes(sums.allocator_bytes() + missing) : no_bytes,
              has_memory ? device_remark(total) : without},
             text::Style::bold);
   bool plain = sums.mapped.storages == 0 && sums.no_tensor.blocks == 0 && sums.rounding.bytes == 0 && missing == 0 &&
-               (sums.no_memory.tensors == 0 || !has_memory) && (sums.unread.tensors == 0 || all_unread);
+               (sums.no_memory.tensors == 0 || !has_memory) && (unread + freed == 0 || all_unknown);
   if (!plain) {
-    const char* const remark = unread != 0 && sums.no_tensor.blocks != 0 ? "or more, see below" : "";
+    const char* const remark = !unknown.empty() && sums.no_tensor.blocks != 0 ? "or more, see below" : "";
     table.row({"  in tensors", count(sums.in_tensors.tensors), dash(sums.in_tensors.storages),
                bytes(sums.in_tensors.bytes), remark});
   }
@@ -144,8 +147,7 @@ void add_device(text::Table& table, const analyzer::OpenedDump& opened, const De
   }
   if (sums.no_tensor.blocks > 0) {
     table.row({"  in no tensor", "-", count(sums.no_tensor.blocks), bytes(sums.no_tensor.bytes),
-               unread == 0 ? "allocated, but used by no tensor"
-                           : "allocated; perhaps used by " + counted(unread, "tensor") + " that could not be read"});
+               unknown.empty() ? "allocated, but used by no tensor" : "allocated; perhaps used by " + unknown});
   }
   if (sums.rounding.bytes > 0) {
     table.row({"  rounding", "-", "-", bytes(sums.rounding.bytes), "unused ends of blocks"});
@@ -155,11 +157,10 @@ void add_device(text::Table& table, const analyzer::OpenedDump& opened, const De
   if (sums.no_memory.tensors > 0 && has_memory) {
     table.row({"  without memory", count(sums.no_memory.tensors), "-", "-", "meta, fake, sparse or empty"});
   }
-  if (sums.unread.tensors > 0 && !all_unread) {
-    table.row({"  not known", count(sums.unread.tensors), "?", "?", kUnread});
-  }
+  if (unread > 0 && !one_reason) table.row({"  not known", count(unread), "?", "?", kUnread});
+  if (freed > 0 && !one_reason) table.row({"  not known", count(freed), "?", "?", kFreed});
   for (const auto& [kind, part] : sums.outside) {
-    table.row({fmt::format("{}, {}", device, outside_name(kind)), count(part.tensors), count(part.storages),
+    table.row({fmt::format("{}, {}", sums.device.text(), outside_name(kind)), count(part.tensors), count(part.storages),
                bytes(part.bytes), outside_remark(kind, opened.dump.process.attached_ns != 0)});
   }
 }

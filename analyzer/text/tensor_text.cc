@@ -46,6 +46,14 @@ std::string traits(const analyzer::OpenedDump& opened, uint32_t index) {
   return text;
 }
 
+std::string unknown_memory_words(const analyzer::UnknownMemory& unknown) {
+  std::string words;
+  if (unknown.unread != 0) words = counted(unknown.unread, "tensor") + " that could not be read";
+  if (unknown.freed_during_dump == 0) return words;
+  if (!words.empty()) words += " and ";
+  return words + counted(unknown.freed_during_dump, "tensor") + " freed while the dump was written";
+}
+
 uint64_t tensor_bytes(const analyzer::OpenedDump& opened, const analyzer::Selection& selection) {
   uint64_t sum = 0;
   const auto& items = opened.accounts.items();

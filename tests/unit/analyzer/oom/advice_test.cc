@@ -163,7 +163,7 @@ TEST(Promises, ASumKeepsTheGraphOfItsLastValueToo) {
   EXPECT_EQ(remedy->bytes, 90 * kMiB);
 }
 
-TEST(Promises, TensorsFreedMeanwhileAreSaidToHaveHadBlocks) {
+TEST(Promises, TensorsFreedMeanwhilePerhapsHadBlocks) {
   DeviceScene scene;
   scene.segment().block(kMiB);
   testing::TensorSpec gone;
