@@ -124,7 +124,7 @@ void add_device(text::Table& table, const analyzer::OpenedDump& opened, const De
   const uint64_t outside_tensors =
       sums.tensors() - sums.in_tensors.tensors - sums.mapped.tensors - sums.no_memory.tensors - unread - freed;
   const bool all_unknown = unread + freed != 0 && unread + freed == sums.tensors();
-  const bool one_reason = all_unknown && (unread == 0 || freed == 0);
+  const bool one_reason = all_unknown && !has_memory && (unread == 0 || freed == 0);
   const char* const no_device = all_unknown ? "device not known" : "no device";
   const char* const without = unread + freed == 0 ? "no memory" : !one_reason ? "" : freed == 0 ? kUnread : kFreed;
   const char* const no_bytes = unread + freed == 0 ? "-" : "?";
@@ -133,7 +133,7 @@ void add_device(text::Table& table, const analyzer::OpenedDump& opened, const De
              has_memory ? device_remark(total) : without},
             text::Style::bold);
   bool plain = sums.mapped.storages == 0 && sums.no_tensor.blocks == 0 && sums.rounding.bytes == 0 && missing == 0 &&
-               (sums.no_memory.tensors == 0 || !has_memory) && (unread + freed == 0 || all_unknown);
+               (sums.no_memory.tensors == 0 || !has_memory) && (unread + freed == 0 || (all_unknown && !has_memory));
   if (!plain) {
     const char* const remark = !unknown.empty() && sums.no_tensor.blocks != 0 ? "or more, see below" : "";
     table.row({"  in tensors", count(sums.in_tensors.tensors), dash(sums.in_tensors.storages),

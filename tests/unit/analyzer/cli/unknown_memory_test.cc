@@ -24,6 +24,7 @@ class UnknownMemoryTest : public CommandTest {
     dump.allocation(block);
     TensorSpec tensor;
     tensor.known = 0;
+    tensor.device_type = -1;
     for (int i = 0; i < unread; ++i) dump.tensor(tensor);
     tensor.flags = uint32_t(format::TensorFlag::freed_during_dump);
     for (int i = 0; i < freed; ++i) dump.tensor(tensor);
