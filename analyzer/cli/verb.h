@@ -33,7 +33,7 @@ Verb<Options> add_verb(CLI::App& program, Invocation& invocation, const char* na
 // An option whose text is one of some words, each with its value.
 template <typename Value>
 CLI::Option* add_choice(CLI::App& verb, const std::string& name, Value& value,
-                        std::vector<std::pair<std::string, Value>> choices, const std::string& help) {
+                        const std::vector<std::pair<std::string, Value>>& choices, const std::string& help) {
   return verb.add_option_function<std::string>(
       name,
       [name, &value, choices](const std::string& text) {

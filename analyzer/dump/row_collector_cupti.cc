@@ -50,9 +50,10 @@ void RowCollector::add_launches(const ChunkView& chunk) {
   dump_.launches_known = true;
   if (!in->values()) return;
   for (const format::SiteLaunches* row : *in->values()) {
-    dump_.launches.push_back({row->kernels(), row->kernel_ns(), row->copies(), row->copied_bytes(), row->copy_ns(),
-                              row->to_device_bytes(), row->to_host_bytes(), row->fills(), row->filled_bytes(),
-                              row->fill_ns(), row->site()});
+    dump_.launches.push_back(
+        {{row->kernels(), row->kernel_ns(), row->copies(), row->copied_bytes(), row->copy_ns(), row->to_device_bytes(),
+          row->to_host_bytes(), row->fills(), row->filled_bytes(), row->fill_ns()},
+         row->site()});
   }
 }
 

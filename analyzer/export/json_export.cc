@@ -201,7 +201,7 @@ class JsonExport {
 
   std::string tensor(size_t index) {
     const analyzer::Tensor& t = dump_.tensors[index];
-    auto if_known = [&](format::TensorKnown what, Json value) { return knows(t, what) ? value : Json(nullptr); };
+    auto if_known = [&](format::TensorKnown what, const Json& value) { return knows(t, what) ? value : Json(nullptr); };
     auto grad = knows(t, format::TensorKnown::grad) ? by_address_.find(t.grad) : by_address_.end();
     Json row = {
         {"id", t.serial},

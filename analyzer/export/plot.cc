@@ -59,9 +59,8 @@ Axis axis_of(double low, double high, bool whole) {
   if (whole) step = std::max(step, 1.0);
   Axis axis{low, high, {}};
   const double first = std::ceil(low / step);
-  for (double i = first; i * step <= high + step * 1e-9 && axis.ticks.size() <= kMostTicks; ++i) {
-    axis.ticks.push_back(i * step);
-  }
+  const auto tick = [&] { return (first + double(axis.ticks.size())) * step; };
+  while (tick() <= high + step * 1e-9 && axis.ticks.size() <= kMostTicks) axis.ticks.push_back(tick());
   return axis;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <set>
 #include <span>
@@ -350,7 +351,7 @@ const char* name(Suspect::Kind kind) {
 // Without what was made in the first step: it has not grown since. Its part is that of the number of things.
 uint64_t bytes_each_step(const Suspect& suspect) {
   if (suspect.of_steps < 2) return 0;
-  return uint64_t(double(suspect.bytes) * suspect.after_first_step / double(suspect.of_steps - 1) + 0.5);
+  return uint64_t(std::llround(double(suspect.bytes) * suspect.after_first_step / double(suspect.of_steps - 1)));
 }
 
 std::vector<Suspect> find_suspects(const Case& find) {

@@ -79,7 +79,9 @@ using ChangeKind = TensorChange::Kind;
 // The tensors and the memory of two dumps of one run, side by side.
 class Comparison {
  public:
-  Comparison(const View& from, const View& to, Difference& out) : from_(from), to_(to), out_(out) {
+  Comparison(const View& from, const View& to, Difference& out) : from_(from), to_(to), out_(out) {}
+
+  void compare() {
     pair_pieces();
     for (uint32_t piece = 0; piece < from_.pieces.size(); ++piece) {
       if (after_[piece] == kNone) ended(from_.pieces[piece]);
@@ -210,7 +212,7 @@ class Comparison {
 };
 
 void by_serial(const View& from, const View& to, Difference& out) {
-  Comparison(from, to, out);
+  Comparison(from, to, out).compare();
   auto size = [](int64_t value) { return value < 0 ? -uint64_t(value) : uint64_t(value); };
   std::stable_sort(out.tensor_changes.begin(), out.tensor_changes.end(),
                    [&](const TensorChange& a, const TensorChange& b) {

@@ -58,7 +58,7 @@ class Namer {
 
  private:
   static constexpr const char* kNoTensor = "(in no tensor)";
-  static Name same(std::string text) { return {text, text}; }
+  static Name same(const std::string& text) { return {text, text}; }
 
   std::string thread_name(uint32_t index) const {
     if (index == 0 || index >= view_.dump.threads.size()) return "(unknown thread)";

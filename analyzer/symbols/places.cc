@@ -82,7 +82,7 @@ const Place& Places::at(uint32_t site) {
     Frame named = frame;
     named.function = fmt::format("{}{}", scope, name);
     Place& place = places_.emplace_back(shown(named));
-    place.frame = frame;
+    place.frame = std::move(frame);
     if (earlier) place.where = place.line = "(made before tensorscope was attached)";
   }
   number = found->second;

@@ -122,7 +122,7 @@ Frame Symbols::Impl::headline(const Site& site) {
   return natives.empty() ? Frame{} : natives[headline.frame()];
 }
 
-Symbols::Symbols(const Dump& dump, SymbolOptions options) : impl_(std::make_unique<Impl>(dump, options)) {
+Symbols::Symbols(const Dump& dump, const SymbolOptions& options) : impl_(std::make_unique<Impl>(dump, options)) {
   impl_->unread = std::make_unique<UnreadStacks>(dump, *this);
 }
 Symbols::~Symbols() = default;

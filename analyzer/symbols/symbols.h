@@ -28,7 +28,7 @@ class UnreadStacks;
 
 class Symbols {
  public:
-  Symbols(const Dump& dump, SymbolOptions options);
+  Symbols(const Dump& dump, const SymbolOptions& options);
   ~Symbols();
   Symbols(const Symbols&) = delete;
   Symbols& operator=(const Symbols&) = delete;

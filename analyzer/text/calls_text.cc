@@ -157,7 +157,7 @@ std::string call_order_text(const CallSequence& sequence, size_t top, const Term
   for (uint32_t i = 0; i < rows; ++i) {
     const Call& call = calls[i];
     const bool memory = call.live_before > 0 || call.live_after > 0;
-    std::string label = std::string(2 * sequence.depth(i), ' ') + std::string(call.module);
+    std::string label = std::string(size_t{2} * sequence.depth(i), ' ') + std::string(call.module);
     if (call.backward) label += "  backward";
     if (call.raised) label += "  raised";
     if (call.unfinished) label += "  unfinished";

@@ -52,7 +52,7 @@ std::string without_graph(const LeakFinding& finding) {
   return finding.scalars ? "loss.item() or loss.detach()" : "x.detach()";
 }
 
-std::string with_graphs(std::string text, uint64_t graph_bytes) {
+std::string with_graphs(const std::string& text, uint64_t graph_bytes) {
   return graph_bytes == 0 ? text : text + fmt::format("; x.detach() alone would free {} of graphs", bytes(graph_bytes));
 }
 

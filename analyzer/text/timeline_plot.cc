@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "text/table.h"
 #include "text/units.h"
@@ -135,7 +136,7 @@ std::string curve_plot(const std::vector<uint64_t>& points, uint64_t top, size_t
     for (uint64_t point : points) {
       const double eighths = double(point) / double(top) * double(height) * 8;
       const double part = std::clamp(eighths - double(line) * 8, 0.0, 8.0);
-      text += kParts[size_t(part + 0.5)];
+      text += kParts[std::lround(part)];
     }
     text += "\n";
   }

@@ -67,7 +67,7 @@ __attribute__((weak)) int tensorscope_active(void);
 
 // Call through these where the library may be absent: an undefined weak function must not be called.
 static inline int tensorscope_try_dump(char* path_out, size_t path_size) {
-  if (path_out != 0 && path_size > 0) path_out[0] = 0;
+  if (path_out && path_size > 0) path_out[0] = 0;
   return tensorscope_dump ? tensorscope_dump(path_out, path_size) : TENSORSCOPE_ABSENT;
 }
 static inline int tensorscope_try_stop(void) { return tensorscope_stop ? tensorscope_stop() : TENSORSCOPE_ABSENT; }

@@ -20,12 +20,13 @@ struct NearLimit {
   SpinLock taken;  // only ever tried
   std::atomic<bool> given_up{false};
 
-  bool take() {
+  // The lock goes to whoever leaves last, the thread that waits or the one that is waited for.
+  bool take() NO_THREAD_SAFETY_ANALYSIS {
     if (taken.try_lock()) return true;
     bool was_given_up = true;
     return waiter.done.load(std::memory_order_acquire) != 0 && given_up.compare_exchange_strong(was_given_up, false);
   }
-  void leave() {
+  void leave() NO_THREAD_SAFETY_ANALYSIS {
     if (waiter.done.load(std::memory_order_acquire) != 0) {
       taken.unlock();
     } else {

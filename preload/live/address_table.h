@@ -116,7 +116,7 @@ class AddressTable {
   }
 
   // All locks, in order; false, and none held, where one could not be had.
-  bool lock_all() {
+  bool lock_all() NO_THREAD_SAFETY_ANALYSIS {
     for (unsigned i = 0; i < kShards; ++i) {
       if (shards_[i].lock.lock()) continue;
       while (i-- > 0) shards_[i].lock.unlock();
@@ -124,7 +124,7 @@ class AddressTable {
     }
     return true;
   }
-  void unlock_all() {
+  void unlock_all() NO_THREAD_SAFETY_ANALYSIS {
     for (Shard& shard : shards_) shard.lock.unlock();
   }
 

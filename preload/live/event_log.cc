@@ -43,8 +43,8 @@ class Spares {
  private:
   static constexpr size_t kMost = 64;
   SpinLock lock_;
-  EventBlock* first_ = nullptr;
-  size_t count_ = 0;
+  EventBlock* first_ GUARDED_BY(lock_) = nullptr;
+  size_t count_ GUARDED_BY(lock_) = 0;
 };
 
 // So many full blocks wake the writer: fewer calls of the system for the program, and 4 MiB of memory.

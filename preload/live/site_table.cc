@@ -63,7 +63,7 @@ SiteId SiteTable::add(const stacks::Stack& stack, uint64_t hash) {
   return site;
 }
 
-// Under the lock. Without memory for the next level the last one takes more.
+// Without memory for the next level the last one takes more.
 std::atomic<SiteId>* SiteTable::level_for_one_more() {
   static_assert(kBucketBits[kLevels - 1] <= 24, "hash bits that bucket_of has");
   size_t room = 0;

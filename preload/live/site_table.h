@@ -46,7 +46,7 @@ class SiteTable {
   void copy(SiteCounters* out, size_t count) const;
 
   bool lock_all() { return inserting_.lock(); }
-  void unlock_all() { inserting_.unlock(); }
+  void unlock_all() NO_THREAD_SAFETY_ANALYSIS { inserting_.unlock(); }
 
  private:
   static constexpr unsigned kChunkBits = 10;
@@ -78,13 +78,13 @@ class SiteTable {
   Counts& counts(SiteId site) const { return chunk(site).counts[site & (kChunkSites - 1)]; }
   SiteId find(const stacks::Stack& stack, uint64_t hash) const;
   [[gnu::noinline]] SiteId add(const stacks::Stack& stack, uint64_t hash);
-  SiteId append(const Key& key);
-  std::atomic<SiteId>* level_for_one_more();
+  SiteId append(const Key& key) REQUIRES(inserting_);
+  std::atomic<SiteId>* level_for_one_more() REQUIRES(inserting_);
 
   std::atomic<Chunk*> chunks_[kMaxChunks] = {};
   std::atomic<SiteId> first_level_[size_t{1} << kBucketBits[0]] = {};
   std::atomic<std::atomic<SiteId>*> more_levels_[kLevels - 1] = {};
-  unsigned last_level_ = 0;
+  unsigned last_level_ GUARDED_BY(inserting_) = 0;
   std::atomic<uint32_t> size_{0};
   SpinLock inserting_;
   Arena arena_{Arena::Limit::max_memory};

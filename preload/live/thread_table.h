@@ -32,7 +32,7 @@ class ThreadTable {
   void copy(ThreadEntry* out, size_t count) const;
 
   bool lock_all() { return adding_.lock(); }
-  void unlock_all() { adding_.unlock(); }
+  void unlock_all() NO_THREAD_SAFETY_ANALYSIS { adding_.unlock(); }
 
  private:
   static constexpr size_t kChunkRows = 1024;

@@ -37,12 +37,12 @@ class FailureLimits {
   };
   static constexpr size_t kRows = 64;
 
-  bool too_soon(SiteId site, uint64_t now_ns, uint64_t interval_ns) const;
+  bool too_soon(SiteId site, uint64_t now_ns, uint64_t interval_ns) const REQUIRES(lock_);
 
   SpinLock lock_;
-  Counts counts_;
-  uint32_t dumps_ = 0;
-  Dumped rows_[kRows] = {};
+  Counts counts_ GUARDED_BY(lock_);
+  uint32_t dumps_ GUARDED_BY(lock_) = 0;
+  Dumped rows_[kRows] GUARDED_BY(lock_) = {};
 };
 
 extern FailureLimits g_failure_limits;

@@ -26,16 +26,16 @@ constexpr uint64_t kArena = uint64_t{64} << 20, kLessThanArena = uint64_t{1} << 
 
 constinit SpinLock g_lock;
 constinit std::atomic<char*> g_pages{nullptr};
-constinit std::atomic<size_t> g_bytes{0};  // at g_pages
-constinit bool g_wanted = false;           // hold_reserve() found room for it
+constinit std::atomic<size_t> g_bytes{0};            // at g_pages
+constinit bool g_wanted GUARDED_BY(g_lock) = false;  // hold_reserve() found room for it
 struct Users {
   uint32_t count = 0;
 };
-constinit Users g_users;
+constinit Users g_users GUARDED_BY(g_lock);
 FreshInChild g_fresh_users{g_users};
 
-// g_lock is held. A fork may copy this at any moment: what moves is forgotten while it does.
-void take() {
+// A fork may copy this at any moment: what moves is forgotten while it does.
+void take() REQUIRES(g_lock) {
   const size_t held = g_bytes.load();
   if (held == kBytes) return;
   g_bytes.store(0);

@@ -41,7 +41,7 @@ class ReportText {
 
  private:
   void add(size_t columns, const char* format, va_list arguments);
-  char text_[kReportLines * kColumns + 2 * PATH_MAX] = "";
+  char text_[kReportLines * kColumns + size_t{2} * PATH_MAX] = "";
   size_t size_ = 0, lines_ = 0;
 };
 

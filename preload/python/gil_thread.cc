@@ -118,7 +118,7 @@ class GilQueue {
 
  private:
   // Until something changes, or the clock says `until_ns`, or for no reason. The mutex is held, but not meanwhile.
-  void sleep_until(uint64_t until_ns) {
+  void sleep_until(uint64_t until_ns) REQUIRES(mutex_) {
     const uint32_t seen = changes_.load(std::memory_order_relaxed);
     mutex_.unlock();
     futex_wait_until(changes_, seen, until_ns);
@@ -126,12 +126,12 @@ class GilQueue {
   }
 
   // Until the job is done or the clock says `until_ns`; what waits for the GIL, until it begins. The mutex is held.
-  void wait(const GilJob* job, uint64_t until_ns) {
+  void wait(const GilJob* job, uint64_t until_ns) REQUIRES(mutex_) {
     const GilJob::Stage before = job->stage_;
     while (job->stage_ == before && before != GilJob::Stage::done && monotonic_ns() < until_ns) sleep_until(until_ns);
   }
 
-  bool add(GilJob* job) {
+  bool add(GilJob* job) REQUIRES(mutex_) {
     const bool lent = lender_ && !job->abandoned_;
     if (!lent && !interpreter_alive()) return false;
     if (!lent && !thread_ && !(thread_ = start_thread())) return false;
@@ -142,7 +142,7 @@ class GilQueue {
     return true;
   }
 
-  void remove(GilJob* job) {
+  void remove(GilJob* job) REQUIRES(mutex_) {
     for (GilJob** link = &first_; *link; link = &(*link)->next_) {
       if (*link == job) {
         *link = job->next_;
@@ -175,7 +175,7 @@ class GilQueue {
     return nullptr;
   }
 
-  GilJob* first_waited_for() const {
+  GilJob* first_waited_for() const REQUIRES(mutex_) {
     GilJob* job = first_;
     while (job && job->abandoned_) job = job->next_;
     return job;
@@ -204,7 +204,7 @@ class GilQueue {
   }
 
   // A mutex is held, but not during the work.
-  void run_first(GilJob* job, const Api& api) {
+  void run_first(GilJob* job, const Api& api) REQUIRES(mutex_) {
     remove(job);
     job->stage_ = GilJob::Stage::running;
     job->began_ns_ = monotonic_ns();
@@ -225,9 +225,9 @@ class GilQueue {
 
   Mutex mutex_;
   std::atomic<uint32_t> changes_{0};  // of what follows, and of what the lender waits for
-  GilJob* first_ = nullptr;
-  bool thread_ = false;
-  bool lender_ = false;
+  GilJob* first_ GUARDED_BY(mutex_) = nullptr;
+  bool thread_ GUARDED_BY(mutex_) = false;
+  bool lender_ GUARDED_BY(mutex_) = false;
 };
 
 namespace {

@@ -21,8 +21,7 @@ Api g_api;
 std::atomic<const Api*> g_known{nullptr};
 std::atomic<const char*> g_trouble{nullptr};
 
-// Context: g_search is held.
-bool fill(Api& api) {
+bool fill(Api& api) REQUIRES(g_search) {
   bool all = true;
 #define TENSORSCOPE_RESOLVE(result, name, parameters) all = resolve(#name, api.name) && all;
   TENSORSCOPE_PYTHON_FUNCTIONS(TENSORSCOPE_RESOLVE)

@@ -70,7 +70,8 @@ struct Recorder {
 
 constinit Mutex g_writing;
 std::atomic<bool> g_on{false};
-bool g_held = false, g_on_afterwards = false;  // in a forked child as in its parent; g_writing is held
+bool g_held GUARDED_BY(g_writing) = false, g_on_afterwards
+                                           GUARDED_BY(g_writing) = false;  // in a forked child as in its parent
 void (*g_wake)() = nullptr;
 
 // A forked child has a recording of its own. The parent's recorder stays where it is, with the memory that is copied.

@@ -40,16 +40,16 @@ struct WaitingLine {
 // Lines, each a head and its text. Not touched, and so no memory, if there is no log.
 using LineBytes = char[size_t{64} << 10];
 constinit SpinLock g_log_lock;
-constinit LineBytes g_waiting_bytes = {};
+constinit LineBytes g_waiting_bytes GUARDED_BY(g_log_lock) = {};
 
 constinit Mutex g_log_writing;  // of this, and of the logger
-constinit LineBytes g_written_bytes = {};
+constinit LineBytes g_written_bytes GUARDED_BY(g_log_writing) = {};
 
 // What a forked child finds here is the parent's: lines that wait, and lines that the logger has formatted halfway.
 struct LogState {
   std::atomic<size_t> used{0};  // of the bytes of lines that wait
-  uint64_t lost = 0;
-  spdlog::logger* logger = nullptr;  // made when the first lines are written, never destroyed
+  uint64_t lost GUARDED_BY(g_log_lock) = 0;
+  spdlog::logger* logger GUARDED_BY(g_log_writing) = nullptr;  // made when the first lines are written, never destroyed
 };
 constinit LogState g_log;
 FreshInChild g_fresh_log{g_log};
@@ -121,7 +121,7 @@ std::string path_of_log() {
   return path == "-" || path.starts_with('/') || *directory == 0 ? path : std::string(directory) + "/" + path;
 }
 
-spdlog::logger& the_logger() {
+spdlog::logger& the_logger() REQUIRES(g_log_writing) {
   if (!g_log.logger) {
     g_log.logger = new spdlog::logger("tensorscope", std::make_shared<LineSink>(path_of_log()));
     g_log.logger->set_level(spdlog::level::debug);
@@ -135,7 +135,7 @@ struct TakenLines {
   explicit operator bool() const { return used != 0 || lost != 0; }
 };
 
-TakenLines take_lines() {
+TakenLines take_lines() REQUIRES(g_log_writing) {
   const SpinGuard guard(g_log_lock);
   if (!guard) return {};
   const TakenLines taken = {g_log.used, g_log.lost};
@@ -145,7 +145,7 @@ TakenLines take_lines() {
   return taken;
 }
 
-void write_lines(const TakenLines& lines) {
+void write_lines(const TakenLines& lines) REQUIRES(g_log_writing) {
   spdlog::logger& logger = the_logger();
   for (size_t at = 0; at < lines.used;) {
     WaitingLine line;
@@ -193,7 +193,7 @@ void format_log_line(LogLevel level, fmt::string_view format, fmt::format_args a
 void write_log() {
   if (g_log_wanted.load(std::memory_order_relaxed) != Wanted::yes) return;
   const MutexGuard guard(g_log_writing);
-  if (const TakenLines lines = take_lines()) run_if_memory_lasts([&] { write_lines(lines); });
+  if (const TakenLines lines = take_lines()) run_if_memory_lasts([&]() NO_THREAD_SAFETY_ANALYSIS { write_lines(lines); });
 }
 
 bool log_lines_wait() {

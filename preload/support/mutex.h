@@ -9,19 +9,20 @@
 #include <cstdint>
 
 #include "support/lock_word.h"
+#include "support/thread_annotations.h"
 
 namespace tensorscope {
 
-class Mutex {
+class CAPABILITY("mutex") Mutex {
  public:
   constexpr Mutex() = default;
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  void lock() { (void)lock_within(UINT64_MAX); }
+  void lock() ACQUIRE() { (void)lock_within(UINT64_MAX); }
   // False: not had within so many nanoseconds.
-  [[nodiscard]] bool lock_within(uint64_t patience_ns);
-  void unlock();
+  [[nodiscard]] bool lock_within(uint64_t patience_ns) TRY_ACQUIRE(true);
+  void unlock() RELEASE();
 
  private:
   bool take(uint32_t word, uint32_t held);
@@ -29,10 +30,10 @@ class Mutex {
   std::atomic<uint32_t> word_{0};
 };
 
-class MutexGuard {
+class SCOPED_CAPABILITY MutexGuard {
  public:
-  explicit MutexGuard(Mutex& mutex) : mutex_(mutex) { mutex_.lock(); }
-  ~MutexGuard() { mutex_.unlock(); }
+  explicit MutexGuard(Mutex& mutex) ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
+  ~MutexGuard() RELEASE() { mutex_.unlock(); }
   MutexGuard(const MutexGuard&) = delete;
   MutexGuard& operator=(const MutexGuard&) = delete;
 

@@ -221,7 +221,7 @@ const char* parse_option_value(std::string_view text, ShareOfLimit& out) {
 }
 
 uint64_t ShareOrSize::of(uint64_t whole) const {
-  constexpr uint64_t kWhole = 100 * 100;
+  constexpr uint64_t kWhole = 10'000;
   return hundredths != 0 ? whole / kWhole * hundredths + whole % kWhole * hundredths / kWhole : bytes;
 }
 

@@ -26,12 +26,12 @@ constexpr std::string_view kOfTheDouble = "TENSORSCOPE_FAKE_CUDA_", kOfTheProgra
 int shown(std::string_view text) { return int(std::min<size_t>(text.size(), 60)); }
 
 template <typename T>
-void parse_option(std::string_view variable, std::string_view text, T& field) {
+void parse_option(const char* variable, std::string_view text, T& field) {
   if (text.empty()) return;  // as if it were not set
   const char* expected = parse_option_value(text, field);
   if (expected == nullptr) return;
   char buffer[kOptionTextBytes];
-  say("invalid value '%.*s' for %s; expected %s. Using %s.", shown(text), text.data(), variable.data(), expected,
+  say("invalid value '%.*s' for %s; expected %s. Using %s.", shown(text), text.data(), variable, expected,
       format_option_value(field, buffer));
 }
 

@@ -99,7 +99,7 @@ class CallStack {
   bool static_;
   char* begin_;
 };
-char CallStack::g_stack[kBytes];
+alignas(64) char CallStack::g_stack[kBytes];
 constinit SpinLock CallStack::g_taken;
 
 struct Call {

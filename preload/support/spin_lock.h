@@ -10,26 +10,27 @@
 #include <cstdint>
 
 #include "support/lock_word.h"
+#include "support/thread_annotations.h"
 
 namespace tensorscope {
 
-class SpinLock {
+class CAPABILITY("spin lock") SpinLock {
  public:
   constexpr SpinLock() = default;
   SpinLock(const SpinLock&) = delete;
   SpinLock& operator=(const SpinLock&) = delete;
 
-  [[nodiscard, gnu::always_inline]] bool try_lock() {
+  [[nodiscard, gnu::always_inline]] bool try_lock() TRY_ACQUIRE(true) {
     const uint32_t free = free_lock_word();
     const uint32_t word = word_.exchange(free | kLockHeld, std::memory_order_acquire);
     return __builtin_expect(word == free, true) || was_of_parent(word);
   }
   // False: not had within the bound.
-  [[nodiscard, gnu::always_inline]] bool lock() { return lock_within(kPatienceNs); }
-  [[nodiscard, gnu::always_inline]] bool lock_within(uint64_t patience_ns) {
+  [[nodiscard, gnu::always_inline]] bool lock() TRY_ACQUIRE(true) { return lock_within(kPatienceNs); }
+  [[nodiscard, gnu::always_inline]] bool lock_within(uint64_t patience_ns) TRY_ACQUIRE(true) {
     return __builtin_expect(try_lock(), true) || lock_slowly(patience_ns);
   }
-  [[gnu::always_inline]] void unlock() { word_.store(free_lock_word(), std::memory_order_release); }
+  [[gnu::always_inline]] void unlock() RELEASE() { word_.store(free_lock_word(), std::memory_order_release); }
 
   static constexpr uint64_t kPatienceNs = 2'000'000'000;
 
@@ -42,10 +43,10 @@ class SpinLock {
 };
 
 // Holds the lock for a scope; false where it could not be had, and then what the lock guards must not be touched.
-class SpinGuard {
+class SCOPED_CAPABILITY SpinGuard {
  public:
-  explicit SpinGuard(SpinLock& lock) : lock_(lock), held_(lock.lock()) {}
-  ~SpinGuard() {
+  explicit SpinGuard(SpinLock& lock) ACQUIRE(lock) : lock_(lock), held_(lock.lock()) {}
+  ~SpinGuard() RELEASE() {
     if (held_) lock_.unlock();
   }
   SpinGuard(const SpinGuard&) = delete;

@@ -12,7 +12,8 @@ namespace {
 constexpr size_t kTimedStackBytes = size_t{512} << 10;  // glibc takes the thread's static TLS out of it, too
 }
 
-void* TimedThread::run(void* argument) {
+// prepare() takes Kind::running; the thread, or drop() without one, gives it back.
+void* TimedThread::run(void* argument) NO_THREAD_SAFETY_ANALYSIS {
   auto* shared = static_cast<Shared*>(argument);
   const HelperThreadScope thread(shared->kind->thread_name);
   if (shared->own_descriptors) inherit_own_descriptors();
@@ -26,7 +27,7 @@ void* TimedThread::run(void* argument) {
   return nullptr;
 }
 
-TimedThread::Prepared TimedThread::prepare(const Kind& kind, size_t bytes) {
+TimedThread::Prepared TimedThread::prepare(const Kind& kind, size_t bytes) NO_THREAD_SAFETY_ANALYSIS {
   if (kind.running != nullptr && !kind.running->try_lock()) return Prepared::still_running;
   shared_ = static_cast<Shared*>(map_pages(bytes));
   if (shared_ == nullptr) {
@@ -56,7 +57,7 @@ bool TimedThread::wait() {
 }
 
 // Of a thread that was never made.
-void TimedThread::drop() {
+void TimedThread::drop() NO_THREAD_SAFETY_ANALYSIS {
   if (shared_->kind->running != nullptr) shared_->kind->running->unlock();
   unmap_pages(shared_, shared_->bytes);
   shared_ = nullptr;

@@ -73,10 +73,10 @@ struct RunningNode {
 
 struct BackwardState {
   Mutex lock;
-  PageArray<RunningNode> running;
-  Forwards* threads[kMostThreads] = {};
-  int thread_count = 0;
-  PageArray<format::CallRow> done;  // of passes after which another one ran the same nodes
+  PageArray<RunningNode> running GUARDED_BY(lock);
+  Forwards* threads[kMostThreads] GUARDED_BY(lock) = {};
+  int thread_count GUARDED_BY(lock) = 0;
+  PageArray<format::CallRow> done GUARDED_BY(lock);  // of passes after which another one ran the same nodes
 };
 
 BackwardState* g_backward = nullptr;
@@ -132,7 +132,7 @@ format::CallRow backward_row(const Forward& forward) {
   return row;
 }
 
-void add_run(BackwardState& state, Forwards& forwards, Forward* forward, const NodeRun& run) {
+void add_run(BackwardState& state, Forwards& forwards, Forward* forward, const NodeRun& run) REQUIRES(state.lock) {
   while (forward) {
     Forward* const outer = forwards.find(forward->parent);
     if (!forward->has_row) {
@@ -160,7 +160,7 @@ void add_run(BackwardState& state, Forwards& forwards, Forward* forward, const N
 
 // Whose calls the node's sequence number is among: sequence numbers are of a thread each, and a thread runs what
 // others made, as torch's threads for devices do. Null: nobody's, or not known (counted).
-Forwards* maker_of(const BackwardState& state, const void* node) {
+Forwards* maker_of(const BackwardState& state, const void* node) REQUIRES(state.lock) {
   const ThreadId maker = live::node_thread_now(node);
   for (int i = 0; i < state.thread_count; ++i) {
     if (maker != 0 && state.threads[i]->thread == maker) return state.threads[i];
@@ -173,7 +173,7 @@ Forwards* maker_of(const BackwardState& state, const void* node) {
 }
 
 // Null: it accumulates a gradient, or was made in no call that is followed.
-Forward* forward_of(const BackwardState& state, const void* node, Forwards*& forwards) {
+Forward* forward_of(const BackwardState& state, const void* node, Forwards*& forwards) REQUIRES(state.lock) {
   const int word = g_sequence_word.load(std::memory_order_acquire);
   if (word < 0) {
     count_loss("backward", "where nodes have their sequence number was not found");
@@ -227,7 +227,7 @@ void node_ends(const void* record) {
 
 // A thread that is here runs no backward pass, others may be in the middle of one. Threads of torch run those of
 // threads that wait for them.
-bool may_go_on(const BackwardState& state, const NodeRun& run) {
+bool may_go_on(const BackwardState& state, const NodeRun& run) REQUIRES(state.lock) {
   if (t_forwards && run.thread == t_forwards->system_thread) return false;
   return std::any_of(state.threads, state.threads + state.thread_count,
                      [&](const Forwards* each) { return each->system_thread == run.thread; });

@@ -166,7 +166,7 @@ void ModuleValues::take_optimizer_state(const Gil& gil, Object* optimizer) {
                        origin.place = ValuePlace::optimizer_state;
                        origin.module = module.path_id;
                        const uint32_t text =
-                           name_within(module, std::string(text_of(gil, name)), ("." + attribute.name + ".").c_str());
+                           name_within(module, text_of(gil, name), ("." + attribute.name + ".").c_str());
                        take_for_watch(gil, attribute.watch, text, {value, tensor}, origin);
                        return true;
                      });

@@ -62,17 +62,16 @@ class PossibleFindings {
   };
   static constexpr int kMost = 8;
 
-  // All under the lock.
-  Possible* find(uint8_t origin);
-  Possible* make();
-  Possible* open(const void* thread, const void* node, Describe describe, void* context);
-  void free(Possible& possible);
-  bool confirm(Possible& possible);
+  Possible* find(uint8_t origin) REQUIRES(lock_);
+  Possible* make() REQUIRES(lock_);
+  Possible* open(const void* thread, const void* node, Describe describe, void* context) REQUIRES(lock_);
+  void free(Possible& possible) REQUIRES(lock_);
+  bool confirm(Possible& possible) REQUIRES(lock_);
 
   SpinLock lock_;
-  Possible all_[kMost];
-  uint8_t last_origin_ = 0;
-  Finding said_;
+  Possible all_[kMost] GUARDED_BY(lock_);
+  uint8_t last_origin_ GUARDED_BY(lock_) = 0;
+  Finding said_;  // of whoever has set saying_
   std::atomic<int> open_{0};
   std::atomic<bool> saying_{false}, said_nan_{false}, said_infinity_{false}, closed_{false};
   std::atomic<uint64_t> later_{0};

@@ -49,10 +49,10 @@ class StorageMarks {
   const std::atomic<uint64_t>& slot(const TensorView& view) const { return made_[key(view) >> 49]; }
 
   std::atomic<uint64_t> made_[kMade] = {};
-  Entry entries_[kSets][kWays];
+  Entry entries_[kSets][kWays] GUARDED_BY(lock_);
   SpinLock lock_;
   std::atomic<uint32_t> marked_{0};
-  uint32_t now_ = 0;
+  uint32_t now_ GUARDED_BY(lock_) = 0;
 };
 
 }  // namespace tensorscope::watch

@@ -69,10 +69,10 @@ constexpr int64_t kWorthKeeping = 1024;  // elements: fewer are read as fast as 
 
 struct Known {
   Mutex lock;
-  RecentStatistics recent[kRecent] = {};
-  size_t next_recent = 0;
-  PageArray<OfName> names;  // by text_id()
-  PageArray<LastKept> kept;
+  RecentStatistics recent[kRecent] GUARDED_BY(lock) = {};
+  size_t next_recent GUARDED_BY(lock) = 0;
+  PageArray<OfName> names GUARDED_BY(lock);  // by text_id()
+  PageArray<LastKept> kept GUARDED_BY(lock);
 };
 Known* g_known = nullptr;
 // The old one may have been left in the middle of a change: it is given up, not freed.
@@ -80,13 +80,13 @@ FreshInChild g_fresh_known{[] {
   if (g_known) start_taken_tensors();
 }};
 
-OfName* of_name(uint32_t name) {
+OfName* of_name(uint32_t name) REQUIRES(g_known->lock) {
   PageArray<OfName>& names = g_known->names;
   if (name >= names.size() && !names.resize(name + 1)) return nullptr;
   return &names[name];
 }
 
-LastKept* last_kept(uint32_t watch, uint32_t name) {
+LastKept* last_kept(uint32_t watch, uint32_t name) REQUIRES(g_known->lock) {
   OfName* const own = of_name(name);
   if (!own) return nullptr;
   for (uint32_t at = own->kept; at != 0; at = g_known->kept[at - 1].next) {

@@ -28,7 +28,7 @@ class Skipped(Exception):
     pass
 
 
-CHECKS = []
+CHECKS: list = []
 
 
 def check(title):

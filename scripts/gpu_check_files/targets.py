@@ -28,8 +28,7 @@ def runtime():
 def is_double():
     """tests/fake_cuda stands in for NVIDIA's libraries."""
     try:
-        runtime().fake_cuda_fail
-        return True
+        return bool(runtime().fake_cuda_fail)
     except (OSError, AttributeError):
         return False
 

@@ -20,8 +20,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
-import damage  # noqa: E402
-import harness  # noqa: E402
+import damage
+import harness
 
 # A sanitizer's own address space has no limit, and what it finds ends the run.
 SANITIZER_OPTIONS = {"ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}

@@ -11,9 +11,9 @@ import sys
 
 faulthandler.enable(all_threads=True)
 
-import torch  # noqa: E402
-import torch.distributed as dist  # noqa: E402
-from torch.nn.parallel import DistributedDataParallel  # noqa: E402
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
 
 file, rank, ranks, how = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 torch._C._set_print_stack_traces_on_fatal_signal(True)

@@ -20,7 +20,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "integration"))
-import harness  # noqa: E402
+import harness
 
 WARM_UP = 0.1  # of the time, at least three rounds
 MOST_GROWTH = 1 << 20

@@ -19,7 +19,7 @@ import tempfile
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
-import harness  # noqa: E402
+import harness
 
 # Those that need nothing but torch, and make processes, threads, hooks, subclasses, custom Functions or much memory.
 FILES = """test_autograd test_multiprocessing test_multiprocessing_spawn test_dataloader test_torch test_nn test_view_ops

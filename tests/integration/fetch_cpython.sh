@@ -27,6 +27,7 @@ set -- -q -o Dir::Etc::SourceList="$apt/sources.list" -o Dir::Etc::SourceParts="
   -o Dir::State::Lists="$apt/lists" -o Dir::State::Status="$apt/status" -o Dir::Cache="$apt/cache" \
   -o Acquire::Check-Valid-Until=false -o Acquire::Languages=none -o APT::Sandbox::User=
 apt-get "$@" update >&2
+# shellcheck disable=SC2086  # names of packages, one a word
 (cd "$folder/debs" && apt-get "$@" download $packages >&2)
 for deb in "$folder"/debs/*.deb; do dpkg-deb --extract "$deb" "$folder/root"; done
 rm -rf "$apt" "$folder/debs"

@@ -8,8 +8,8 @@ import harness
 import pytest
 
 sys.path.insert(0, str(harness.ROOT / "tests" / "damaged_files"))
-import damage  # noqa: E402
-import run  # noqa: E402
+import damage
+import run
 
 pytest.importorskip("flatbuffers")
 NOTHING_VARIES = "forecast"  # two files of one run

@@ -9,7 +9,7 @@ import re
 import harness
 import pytest
 
-SOURCE = re.search(r'R"\((.*?)\)"', (harness.ROOT / "preload/watch/device_checks.cc").read_text(), re.DOTALL).group(1)
+[SOURCE] = re.findall(r'R"\((.*?)\)"', (harness.ROOT / "preload/watch/device_checks.cc").read_text(), re.DOTALL)
 
 # What every program below begins with: the checks, which take each tensor for one on a device.
 BEGIN = """

@@ -10,7 +10,7 @@ import harness
 import pytest
 
 sys.path.insert(0, str(harness.ROOT / "tests" / "forecast"))
-import forecast_accuracy  # noqa: E402
+import forecast_accuracy
 
 
 @pytest.fixture(scope="module")

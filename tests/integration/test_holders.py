@@ -14,7 +14,7 @@ import test_bridge
 
 pytest.importorskip("flatbuffers")
 
-import dump_reader  # noqa: E402
+import dump_reader
 
 
 @pytest.mark.cases(4)

@@ -27,7 +27,7 @@ def answer(python, *change):
     return json.loads(done.stdout)
 
 
-right = {}  # by interpreter: the answer with the right layout
+right: dict = {}  # by interpreter: the answer with the right layout
 
 
 def right_answer(python):

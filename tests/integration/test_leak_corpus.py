@@ -16,9 +16,9 @@ import harness
 
 sys.path.insert(0, str(harness.ROOT / "tests" / "leaks"))
 
-import check_short  # noqa: E402
-import corpus  # noqa: E402
-import corpus_answers  # noqa: E402
+import check_short
+import corpus
+import corpus_answers
 
 PROGRAMS = {program.name: program for program in corpus.programs()}
 # One of each kind of finding, and the healthy programs that are nearest to them.

@@ -14,7 +14,7 @@ import harness
 import pytest
 
 sys.path.insert(0, str(harness.ROOT / "tests" / "forecast"))
-import forecast_accuracy  # noqa: E402
+import forecast_accuracy
 
 BATCHES, ASKED = (4, 8), {"batch": 16}
 WHAT_IFS = {"autocast": ("--as", "autocast"), "bfloat16": ("--as", "bfloat16")}

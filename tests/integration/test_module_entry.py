@@ -10,8 +10,8 @@ import torch
 
 pytest.importorskip("flatbuffers")
 
-import values_reader  # noqa: E402
-from values_reader import BACKWARD, RAISED  # noqa: E402
+import values_reader
+from values_reader import BACKWARD, RAISED
 
 
 @pytest.fixture(scope="module")

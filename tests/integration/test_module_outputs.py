@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("flatbuffers")
 
-import dump_reader  # noqa: E402
+import dump_reader
 
 WAIT = "import json, sys, torch, libtensorscope\nfrom torch import nn\n" + (harness.PROGRAMS / "module_calls_seen.py").read_text() + "wait()\n"
 

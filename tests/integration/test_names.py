@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("flatbuffers")
 
-import dump_reader  # noqa: E402
+import dump_reader
 
 SCRIPT = "names_holders.py"
 

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("flatbuffers")
 
-import dump_reader  # noqa: E402
+import dump_reader
 
 CHAIN = 100_000
 FIRST_BATCH = 64  # as many tensors get names whatever the clock says (tensor_batches.h)

@@ -10,7 +10,6 @@ A target fails at many places in one process, which is run once with the preload
 import pathlib
 import re
 import subprocess
-from types import SimpleNamespace
 
 import pytest
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from harness import CLI, LIBRARY, ROOT, BUILD, cli, environment, run_source
-from test_tables import files  # noqa: F401: a fixture
+from test_tables import files  # a fixture
 
 PACKAGE = ROOT / "analyzer" / "python"
 
@@ -92,7 +92,7 @@ def test_mistakes_say_what_is_wrong(ts, files, monkeypatch):
         ts.load(files / "missing.tscope")
     d = ts.load(files / "train.4242.1.tscope")
     with pytest.raises(AttributeError, match="tensors"):
-        d.nothing
+        d.nothing  # noqa: B018
     with pytest.raises(ts.Error, match="no such column"):
         d.query("select x from tensors")
     monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -8,9 +8,9 @@ import harness
 import pytest
 
 sys.path.insert(0, str(harness.ROOT / "tests" / "random_programs"))
-import compare  # noqa: E402
-import fuzz  # noqa: E402
-import statements  # noqa: E402
+import compare
+import fuzz
+import statements
 
 SEEDS = range(1, 31)
 

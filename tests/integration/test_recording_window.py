@@ -1,7 +1,6 @@
 """A recording that keeps its last part, the calls that switch recording, and programs that end by _exit."""
 # Covers: preload/recording/window.cc preload/collector/api.cc
 
-import os
 import re
 
 import pytest

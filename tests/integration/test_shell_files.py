@@ -11,7 +11,6 @@ import time
 
 import pytest
 
-import harness
 from harness import CLI, TIMEOUT, cli
 
 

@@ -12,7 +12,6 @@ import signal
 import struct
 import subprocess
 import termios
-import time
 
 import harness
 import pyte

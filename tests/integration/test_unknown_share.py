@@ -11,7 +11,7 @@ import harness
 FOLDER = harness.ROOT / "tests" / "categories"
 sys.path.append(str(FOLDER))
 
-import unknown_share  # noqa: E402
+import unknown_share
 
 CHOSEN = ["unet_with_averaged_copy", "checkpoint_reentrant", "lora", "fully_sharded", "generation", "packed_autocast", "diffusion_with_ema", "mixtral_accelerated"]
 

@@ -2,8 +2,6 @@
 
 # Covers: preload/watch/{watch,module_calls,module_values,module_paths,tensor_view,value_store,value_batch,value_writer,steps,optimizer_source}.cc preload/dump/appended_file.cc preload/python/tensors_inside.cc analyzer/cli/watch.cc
 
-import os
-import pathlib
 import resource
 import signal
 import subprocess

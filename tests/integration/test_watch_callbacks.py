@@ -2,7 +2,6 @@
 
 # Covers: preload/watch/{callbacks,callback_source}.cc analyzer/cli/watch.cc
 
-import signal
 import subprocess
 
 import harness

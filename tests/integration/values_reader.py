@@ -5,7 +5,6 @@ import struct
 import types
 
 import dump_reader
-import harness
 import torch
 
 ROOTS = {"PROC": "Process", "STRS": "Strings", "WTCH": "Watches", "VDAT": "ValueData", "VALU": "ValueBatch", "CALL": "Calls",

@@ -17,8 +17,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "forecast"))
 
-import forecast_accuracy as accuracy  # noqa: E402
-import forecast_programs  # noqa: E402
+import forecast_accuracy as accuracy
+import forecast_programs
 
 PARTS = 0.6, 0.95
 PLENTY = 8 << 30

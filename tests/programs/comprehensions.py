@@ -17,7 +17,7 @@ packages.mkdir()
     "def apply(function, size):\n"
     "    return [function(size + i) for i in range(2)]\n")
 sys.path.insert(0, str(packages))
-import shelves  # noqa: E402
+import shelves
 
 
 def in_list():
@@ -49,7 +49,7 @@ def nested():
 
 
 def by_lambda():
-    make = lambda size: torch.zeros(size)  # noqa: E731  by_lambda.<locals>.<lambda>
+    make = lambda size: torch.zeros(size)  # by_lambda.<locals>.<lambda>
     return [make(7000), make(7001)]
 
 

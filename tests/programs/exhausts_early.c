@@ -5,8 +5,9 @@
  *   keys:N                N keys of thread-specific data can be made
  *   address_space:BYTES   so many bytes more can be mapped
  *
- * The program gives it all back by exhausted_give_back(), and switches the refusal of threads by exhausted_refuse_threads.
- * Linked with -z initfirst: libtorch makes tensors before main, and the profiler begins with the first. */
+ * The program gives it all back by exhausted_give_back(), and switches the refusal of threads by
+ * exhausted_refuse_threads. Linked with -z initfirst: libtorch makes tensors before main, and the profiler begins with
+ * the first. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,15 +23,15 @@ static int descriptors[1024];
 static pthread_key_t keys[2048];
 static int descriptor_count = 0, key_count = 0;
 
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
-  static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
+  static int (*next)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   if (exhausted_refuse_threads) return EAGAIN;
-  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+  if (!next) *(void**)&next = dlsym(RTLD_NEXT, "pthread_create");
   return next(thread, attributes, run, argument);
 }
 
 /* The C library itself is not ready yet. */
-static unsigned long number_in(const char *text) {
+static unsigned long number_in(const char* text) {
   unsigned long number = 0;
   for (; *text >= '0' && *text <= '9'; ++text) number = number * 10 + (unsigned long)(*text - '0');
   return number;
@@ -66,14 +67,14 @@ void exhausted_give_back(void) {
   setrlimit(RLIMIT_AS, &unlimited);
 }
 
-__attribute__((constructor)) static void begin(int argc, char **argv, char **environment) {
+__attribute__((constructor)) static void begin(int argc, char** argv, char** environment) {
   (void)argc, (void)argv;
-  const char *what = NULL;
-  for (char **entry = environment; *entry; ++entry) {
+  const char* what = NULL;
+  for (char** entry = environment; *entry; ++entry) {
     if (strncmp(*entry, "EXHAUST=", 8) == 0) what = *entry + 8;
   }
   if (!what) return;
-  const char *colon = strchr(what, ':');
+  const char* colon = strchr(what, ':');
   unsigned long number = colon ? number_in(colon + 1) : 0;
   if (strncmp(what, "descriptors", 11) == 0) take_descriptors();
   if (strncmp(what, "threads", 7) == 0) exhausted_refuse_threads = 1;

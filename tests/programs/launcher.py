@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-import torch.distributed  # noqa: F401
+import torch.distributed
 
 
 def main():

@@ -7,10 +7,10 @@ import sys
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-import torch  # noqa: E402
-from torch import nn  # noqa: E402
+import torch
+from torch import nn
 
-from nine_truth import Truth  # noqa: E402
+from nine_truth import Truth
 
 
 def trainer(folder):

@@ -1,5 +1,6 @@
-/* A program without torch. Argument: `plain`; `closes` closes every descriptor from 3 on and then opens a file of its own; `fork`
-   forks in a thread with a tiny stack; `handler` installs its own SIGUSR1 handler and raises it; `signal` raises SIGUSR1. */
+/* A program without torch. Argument: `plain`; `closes` closes every descriptor from 3 on and then opens a file of its
+   own; `fork` forks in a thread with a tiny stack; `handler` installs its own SIGUSR1 handler and raises it; `signal`
+   raises SIGUSR1. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
@@ -14,17 +15,17 @@
 static volatile sig_atomic_t calls;
 static void handler(int number) { calls = number; }
 
-static void *fork_in_thread(void *unused) {
+static void* fork_in_thread(void* unused) {
   (void)unused;
   pid_t pid = fork();
   if (pid == 0) _exit(9);
   int status = 0;
   waitpid(pid, &status, 0);
-  return (void *)(long)WEXITSTATUS(status);
+  return (void*)(long)WEXITSTATUS(status);
 }
 
-int main(int argc, char **argv) {
-  const char *how = argc > 1 ? argv[1] : "plain";
+int main(int argc, char** argv) {
+  const char* how = argc > 1 ? argv[1] : "plain";
   if (strcmp(how, "closes") == 0) {
     for (int descriptor = 3; descriptor < 256; ++descriptor) close(descriptor);
     printf("opened %d\n", open("/dev/null", O_RDONLY));
@@ -33,7 +34,7 @@ int main(int argc, char **argv) {
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
     pthread_t thread;
-    void *result = NULL;
+    void* result = NULL;
     pthread_create(&thread, &attributes, fork_in_thread, NULL);
     pthread_join(thread, &result);
     printf("child ended with %ld\n", (long)result);

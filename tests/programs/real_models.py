@@ -6,8 +6,8 @@ import sys
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-import libtensorscope  # noqa: E402
-import torch  # noqa: E402
+import libtensorscope
+import torch
 
 
 def names_of(root, model, names):

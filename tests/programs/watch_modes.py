@@ -91,7 +91,7 @@ def vmap():
     model = Model().eval()
     x = torch.randn(5, 8)
     values = dict(model.named_parameters())
-    single = lambda values, x: torch.func.functional_call(model, values, (x,)).sum()  # noqa: E731
+    single = lambda values, x: torch.func.functional_call(model, values, (x,)).sum()
     gradients = torch.func.vmap(torch.func.grad(single), in_dims=(None, 0))({name: value.detach() for name, value in values.items()}, x)
     return state(model, torch.func.vmap(model)(x).tolist(), {name: value.sum().item() for name, value in gradients.items()},
                  torch.func.jacrev(lambda x: torch.func.functional_call(model, values, (x,)))(x[0]).sum().item())

@@ -18,9 +18,9 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
-import compare  # noqa: E402
-import harness  # noqa: E402
-import statements  # noqa: E402
+import compare
+import harness
+import statements
 
 BATCH = 25
 MOST_DIMENSIONS = 6  # whose strides an event of a recording has room for, too

@@ -125,7 +125,7 @@ function sorted(dump: Dump, columns: TableColumn[], by: number, descending: bool
   if (!known) orders.set(dump, (known = new Map()));
   let order = known.get(by);
   if (!order) {
-    order = Uint32Array.from({ length: dump.tensorCount }, (_, i) => i).sort(columns[by].sort!);
+    order = Uint32Array.from({ length: dump.tensorCount }, (_, i) => i).sort(columns[by].sort);
     known.set(by, order);
   }
   const wanted = new Uint8Array(dump.tensorCount);

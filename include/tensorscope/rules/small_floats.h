@@ -42,7 +42,7 @@ inline float float_of_bfloat16(uint16_t bits) { return std::bit_cast<float>(uint
 inline float float_of_half(uint16_t bits) {
   const uint32_t sign = uint32_t(bits & 0x8000) << 16, rest = bits & 0x7fff;
   if (rest >= 0x7c00) return std::bit_cast<float>(sign | 0x7f800000 | (rest & 0x3ff) << 13);
-  if (rest < 0x0400) return std::bit_cast<float>(sign) + (sign ? -1 : 1) * float(rest) * 0x1p-24f;
+  if (rest < 0x0400) return std::bit_cast<float>(sign) + (sign ? -1.0f : 1.0f) * float(rest) * 0x1p-24f;
   return std::bit_cast<float>(sign | ((rest << 13) + (uint32_t(127 - 15) << 23)));
 }
 

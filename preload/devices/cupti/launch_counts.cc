@@ -22,7 +22,7 @@ bool LaunchTable::start() {
 void LaunchTable::count(SiteId site, const LaunchCounts& more) {
   const SpinGuard guard(lock_);
   if (!guard || rows_ == nullptr) return;
-  const auto row_of = [this](SiteId wanted) {
+  const auto row_of = [this](SiteId wanted) REQUIRES(lock_) {
     size_t slot = size_t(spread_bits(wanted) >> 40) & (kSites - 1);
     while (rows_[slot].used != 0 && rows_[slot].site != wanted) slot = (slot + 1) & (kSites - 1);
     return &rows_[slot];

@@ -25,18 +25,19 @@ class LaunchTable {
 
   constexpr LaunchTable() = default;
 
-  bool start();  // false: no memory
+  // False: no memory. Nothing counts before.
+  bool start() NO_THREAD_SAFETY_ANALYSIS;
   void count(SiteId site, const LaunchCounts& more);
   // Copies the counts of the sites, at most `room` of them; returns how many.
   size_t copy(LaunchCounts* out, size_t room) const;
   size_t size() const;
-  void forget_in_child();
+  void forget_in_child() NO_THREAD_SAFETY_ANALYSIS;  // one thread
 
  private:
   static constexpr size_t kMostUsed = kSites / 4 * 3;
 
-  LaunchCounts* rows_ = nullptr;
-  size_t used_ = 0;
+  LaunchCounts* rows_ GUARDED_BY(lock_) = nullptr;
+  size_t used_ GUARDED_BY(lock_) = 0;
   mutable SpinLock lock_;
 };
 

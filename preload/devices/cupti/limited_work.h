@@ -16,12 +16,12 @@ class LimitedWork {
   constexpr LimitedWork() = default;
 
   // False: it has not ended within the limit, or there is no thread for it.
-  bool run(void (*work)(), uint64_t limit_ns);
+  bool run(void (*work)(), uint64_t limit_ns) NO_THREAD_SAFETY_ANALYSIS;  // the thread gives the lock back
 
  private:
-  static void* run_thread(void* self);
+  static void* run_thread(void* self) NO_THREAD_SAFETY_ANALYSIS;
 
-  Mutex busy_;  // the thread gives it back
+  Mutex busy_;
   void (*work_)() = nullptr;
 };
 

@@ -54,25 +54,26 @@ class MemoryActivity {
 
   constexpr MemoryActivity() = default;
 
-  bool start();  // false: no memory
+  // False: no memory. Nothing is recorded before.
+  bool start() NO_THREAD_SAFETY_ANALYSIS;
   void record(const MemoryEvent& event);
   // Copies what is alive, at most `room` rows; returns how many. All records that CUPTI holds have come (a
   // flush): releases without an allocation are forgotten and counted.
   size_t copy(MemoryEvent* out, size_t room, MemoryTotals& totals);
   size_t live() const;
-  void forget_in_child();
+  void forget_in_child() NO_THREAD_SAFETY_ANALYSIS;  // one thread
 
  private:
   static constexpr size_t kMostUsed = kRows / 4 * 3;
   static constexpr size_t kWorthRemoving = kRows / 16;  // releases, of the copy that it costs
 
-  size_t slot_of(uint64_t address) const;
-  void remove_releases();
+  size_t slot_of(uint64_t address) const REQUIRES(lock_);
+  void remove_releases() REQUIRES(lock_);
 
-  MemoryEvent* rows_ = nullptr;
-  size_t used_ = 0;  // rows taken, released ones included
-  size_t live_ = 0;
-  MemoryTotals totals_;
+  MemoryEvent* rows_ GUARDED_BY(lock_) = nullptr;
+  size_t used_ GUARDED_BY(lock_) = 0;  // rows taken, released ones included
+  size_t live_ GUARDED_BY(lock_) = 0;
+  MemoryTotals totals_ GUARDED_BY(lock_);
   mutable SpinLock lock_;
 };
 

@@ -105,7 +105,8 @@ void read_record(const uint8_t* record) {
   }
 }
 
-void on_buffer_request(uint8_t** buffer, size_t* size, size_t* most_records) {
+// A buffer is lent from here to on_buffer_complete().
+void on_buffer_request(uint8_t** buffer, size_t* size, size_t* most_records) NO_THREAD_SAFETY_ANALYSIS {
   InsideScope inside;
   *buffer = nullptr;
   *size = 0;
@@ -124,7 +125,8 @@ void on_buffer_request(uint8_t** buffer, size_t* size, size_t* most_records) {
   }
 }
 
-void on_buffer_complete(void* context, uint32_t stream, uint8_t* buffer, size_t, size_t valid_size) {
+void on_buffer_complete(void* context, uint32_t stream, uint8_t* buffer, size_t,
+                        size_t valid_size) NO_THREAD_SAFETY_ANALYSIS {
   InsideScope inside;
   const uint8_t* record = nullptr;
   while (valid_size != 0 && g_record_functions.ActivityGetNextRecord(buffer, valid_size, &record) == 0)

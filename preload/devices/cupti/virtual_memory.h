@@ -29,7 +29,8 @@ class VirtualMemory {
 
   constexpr VirtualMemory() = default;
 
-  bool start();  // false: no memory
+  // False: no memory. Nothing is recorded before.
+  bool start() NO_THREAD_SAFETY_ANALYSIS;
   void created(uint64_t handle, uint64_t nbytes, int8_t device, SiteId site, uint64_t at_ns);
   void retained(uint64_t handle);
   void released(uint64_t handle);
@@ -41,7 +42,7 @@ class VirtualMemory {
   // not.
   size_t copy(MemoryEvent* out, size_t room) const;
   uint64_t lost() const;
-  void forget_in_child();
+  void forget_in_child() NO_THREAD_SAFETY_ANALYSIS;  // one thread
 
  private:
   struct Piece {
@@ -66,11 +67,11 @@ class VirtualMemory {
     void remove(Row* row);
   };
 
-  void drop_unused(Piece* piece);
+  void drop_unused(Piece* piece) REQUIRES(lock_);
 
-  Table<Piece> pieces_;
-  Table<Mapping> mappings_;
-  uint64_t lost_ = 0;
+  Table<Piece> pieces_ GUARDED_BY(lock_);
+  Table<Mapping> mappings_ GUARDED_BY(lock_);
+  uint64_t lost_ GUARDED_BY(lock_) = 0;
   mutable SpinLock lock_;
 };
 

@@ -21,7 +21,7 @@ constexpr size_t kMaxFrames = 100000;  // of one thread
 
 enum class Check : uint8_t { none, passed, failed };
 std::atomic<Check> g_check{Check::none};
-constinit stacks::PythonLayout g_layout;  // constant once the check has begun
+constinit stacks::PythonLayout g_layout{};  // constant once the check has begun
 
 // Where a parameter that is a cell has a slot of its own for the cell: up to 3.10, its own slot then being null.
 constexpr int kCellsShareSlots = 311;

@@ -7,7 +7,7 @@ ObjectPaths::ObjectPaths(const ObjectGraph& graph, LookLimits& limits) : graph_(
   if (!ready_) limits_.memory_ran_out();
 }
 
-void ObjectPaths::add(Root root) {
+void ObjectPaths::add(const Root& root) {
   const uint32_t object = root.object;
   if (object == kNoObject || reached(object)) return;
   const KeptRoot kept = {

@@ -40,7 +40,7 @@ class ObjectPaths {
     if (parent_[object] == kNone) parent_[object] = kClosed;
   }
   // An object that already has a path keeps it.
-  void add(Root root);
+  void add(const Root& root);
   // Follows what was added. False: a limit was reached.
   bool spread();
 

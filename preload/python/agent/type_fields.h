@@ -16,7 +16,7 @@ namespace tensorscope::python::agent {
 template <typename T>
 T field(const void* object, ptrdiff_t offset) {
   T value;
-  memcpy(&value, static_cast<const char*>(object) + offset, sizeof value);
+  memcpy(&value, static_cast<const char*>(object) + offset, sizeof(T));
   return value;
 }
 

@@ -41,9 +41,9 @@ thread_local PythonCapture::ThreadStack* PythonCapture::t_stack = nullptr;
 namespace {
 
 constinit SpinLock g_spare_lock;
-constinit void* g_spare = nullptr;  // ThreadStacks of threads that ended
+constinit void* g_spare GUARDED_BY(g_spare_lock) = nullptr;  // ThreadStacks of threads that ended
 // Another thread may have been at the list: what is in it is lost.
-FreshInChild g_fresh_spare{[] { g_spare = nullptr; }};
+FreshInChild g_fresh_spare{[]() NO_THREAD_SAFETY_ANALYSIS { g_spare = nullptr; }};
 constinit std::atomic<uint64_t> g_thread_memory{0};
 constinit pthread_key_t g_thread_end;
 

@@ -63,6 +63,7 @@ class PythonCodeTable {
     AddressEntry() = default;
     AddressEntry(const AddressEntry& other) { *this = other; }
     AddressEntry& operator=(const AddressEntry& other) {
+      if (this == &other) return *this;
       address = other.address;
       fields.store(other.fields.load(std::memory_order_relaxed), std::memory_order_relaxed);
       code.store(other.code.load(std::memory_order_relaxed), std::memory_order_relaxed);
@@ -73,8 +74,8 @@ class PythonCodeTable {
   static Raw read(const void* code, const PythonLayout& layout);
   uint32_t find_place(const void* code) const;
   uint32_t find_equal(uint32_t hash, const Raw& raw);
-  uint32_t copy(uint32_t hash, const Raw& raw);
-  bool ensure_first();
+  uint32_t copy(uint32_t hash, const Raw& raw) REQUIRES(lock_);
+  bool ensure_first() REQUIRES(lock_);
 
   Arena& arena_;
   SpinLock lock_;

@@ -84,7 +84,7 @@ void EdgeSearch::claim(const ObjectReads& objects, size_t node) {
   const size_t words = objects.words(node);
   for (size_t i = 1; i + 2 < words && i < kMaxEdgesOffset / 8; ++i) {
     const VectorWords v = {objects.word(node, i), objects.word(node, i + 1), objects.word(node, i + 2)};
-    if (!v.plausible() || !can_be_pointer(v.begin) || v.bytes() == 0 || v.bytes() > kMaxInputs * 24) continue;
+    if (!v.plausible() || !can_be_pointer(v.begin) || v.bytes() == 0 || v.bytes() > uint64_t{kMaxInputs} * 24) continue;
     for (size_t kind = 0; kind < std::size(kEdgeSizes); ++kind) {
       const uint32_t size = kEdgeSizes[kind];
       if (v.bytes() % size != 0) {

@@ -1,5 +1,5 @@
-/* call_back(f) calls f through two frames, which are of another size in each of two such libraries (FRAME). The inner call is at
- * the same offset in both, the outer one is not. */
+/* call_back(f) calls f through two frames, which are of another size in each of two such libraries (FRAME). The inner
+ * call is at the same offset in both, the outer one is not. */
 #define STRING(x) #x
 #define TEXT(x) STRING(x)
 
