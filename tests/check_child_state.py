@@ -16,6 +16,9 @@ FRESH = re.compile(r"^FreshInChild g_\w+\{(.*?)\};", re.MULTILINE | re.DOTALL)
 # Locks are forgotten (support/lock_word.h); what CPython is given of a method or module is constant.
 NO_STATE = re.compile(r"\b(constexpr|extern|SpinLock|Mutex|MethodDefinition|ModuleDefinition|FreshInChild)(?!\*)\b")
 
+# What clang is told of locks (preload/support/thread_annotations.h).
+ANNOTATION = re.compile(r" ?\b(GUARDED_BY|REQUIRES|ACQUIRE|TRY_ACQUIRE|RELEASE)\([^()]*\)| ?\bNO_THREAD_SAFETY_ANALYSIS\b")
+
 FOUND = "functions, objects and layouts that were found in this very code"
 GIVEN = "what a room above it, or a test, has set: the same code"
 ASKED = "options, and switches that the user or the program has set"
@@ -206,7 +209,7 @@ def kept():
 
 def variables(text):
     for number, line in enumerate(text.splitlines(), 1):
-        code = re.sub(r"//.*", "", line).rstrip()
+        code = ANNOTATION.sub("", re.sub(r"//.*", "", line)).rstrip()
         found = VARIABLE.match(code) or STATIC.match(code)
         if not found or NO_STATE.search(found["type"]) or ("const " in found["type"] and "*" not in found["type"]):
             continue

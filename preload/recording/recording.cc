@@ -70,8 +70,9 @@ struct Recorder {
 
 constinit Mutex g_writing;
 std::atomic<bool> g_on{false};
-bool g_held GUARDED_BY(g_writing) = false, g_on_afterwards
-                                           GUARDED_BY(g_writing) = false;  // in a forked child as in its parent
+// In a forked child as in its parent.
+bool g_held GUARDED_BY(g_writing) = false;
+bool g_on_afterwards GUARDED_BY(g_writing) = false;
 void (*g_wake)() = nullptr;
 
 // A forked child has a recording of its own. The parent's recorder stays where it is, with the memory that is copied.

@@ -1,6 +1,8 @@
 // Run with libtensorscope.so preloaded: a program without C++ that opens two libraries, each with a C++ runtime that
 // the other does not see. An exception goes to the runtime that its thrower would have been bound to without the
-// preload. Covers: preload/hooks/torch/throw_function.cc
+// preload.
+//
+// Covers: preload/hooks/torch/throw_function.cc
 #include <dlfcn.h>
 #include <stdio.h>
 
