@@ -193,7 +193,8 @@ void format_log_line(LogLevel level, fmt::string_view format, fmt::format_args a
 void write_log() {
   if (g_log_wanted.load(std::memory_order_relaxed) != Wanted::yes) return;
   const MutexGuard guard(g_log_writing);
-  if (const TakenLines lines = take_lines()) run_if_memory_lasts([&]() NO_THREAD_SAFETY_ANALYSIS { write_lines(lines); });
+  if (const TakenLines lines = take_lines())
+    run_if_memory_lasts([&]() NO_THREAD_SAFETY_ANALYSIS { write_lines(lines); });
 }
 
 bool log_lines_wait() {
