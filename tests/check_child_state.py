@@ -13,8 +13,8 @@ VARIABLE = re.compile(r"(?!return\b|extern\b|using\b)(?P<type>[A-Za-z_][\w:]*(?:
 STATIC = re.compile(r"\s+(?P<type>static (?!const |constexpr )[^(={;]*[ *&])(?P<first>\w+)(?P<rest>(?: =|;|\{|\[|, ).*)")
 MORE = re.compile(r", \*?(\w+)(?= ?[\[{=;,])")
 FRESH = re.compile(r"^FreshInChild g_\w+\{(.*?)\};", re.MULTILINE | re.DOTALL)
-# Locks are forgotten (support/lock_word.h); what CPython is given of a method or module is constant.
-NO_STATE = re.compile(r"\b(constexpr|extern|SpinLock|Mutex|MethodDefinition|ModuleDefinition|FreshInChild)(?!\*)\b")
+# Locks are forgotten (support/lock_word.h); a Whole is whole (support/whole.h); what CPython is given of a method or module is constant.
+NO_STATE = re.compile(r"\b(constexpr|extern|SpinLock|Mutex|Whole|MethodDefinition|ModuleDefinition|FreshInChild)(?!\*)\b")
 
 # What clang is told of locks (preload/support/thread_annotations.h).
 ANNOTATION = re.compile(r" ?\b(GUARDED_BY|REQUIRES|ACQUIRE|TRY_ACQUIRE|RELEASE)\([^()]*\)| ?\bNO_THREAD_SAFETY_ANALYSIS\b")
@@ -54,23 +54,22 @@ KEPT = {
         stacks/native/libunwind_loader.cc g_not_loaded
         stacks/native/native_stack.cc g_libunwind g_own_code g_started g_walks g_interpreter_code g_trusted_code
         stacks/python/python_stack.cc g_interpreter g_capture g_status g_checked g_detail g_checked_detail g_off_detail
-        torch/graph/graph_reader.cc g_layout g_slot_layout
-        torch/torch_package.cc g_package
+        torch/torch_package.cc g_package g_package_length
         collector/write_dump.cc g_metadata_reader
         watch/backward_calls.cc g_sequence_word g_peek g_task excluded nodes
         watch/checked_operation.cc g_nan_functions
         watch/code_tracing.cc g_thread_words g_traces g_next g_extra
         watch/find_nan.cc g_gradients_enabled
         watch/operation_kinds.cc g_seen
-        watch/operation_trace.cc g_torch g_learnt objects classes read
-        watch/tensor_view.cc g_forms g_is_known objects classes
+        watch/operation_trace.cc g_torch g_learnt loaded
+        watch/tensor_view.cc g_forms g_is_known
         hooks/process/signals.cc next
         python/agent/type_fields.cc checked right
         python/named_tensors.cc known
         support/own_descriptors.cc known
         watch/element_numbers.cc table made
         watch/first_operations.cc functions function
-        watch/nan_finding.cc objects classes ready""",
+        watch/nan_finding.cc loaded""",
     GIVEN: """
         collector/jobs.cc g_write
         collector/write_dump.cc g_hook_check

@@ -1,6 +1,7 @@
 #include "hooks/self_check.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -47,7 +48,7 @@ struct CheckResult {
 
 struct Library {
   uint64_t begin = 0;
-  bool settled = false;  // every slot is bound
+  std::atomic<bool> settled{false};  // every slot is bound
   CheckResult finding;
 };
 constexpr size_t kMaxLibraries = 32;
@@ -81,8 +82,12 @@ const CheckResult& look_at(const LoadedObject& object, const Check& check) {
   Library* library = std::find_if(
       g_libraries, end, [&](const Library& known) { return known.begin == object.begin || known.begin == 0; });
   if (library == end) library = end - 1;
-  if (library->begin == object.begin && library->settled) return library->finding;
-  *library = {object.begin, true, {}};
+  if (library->begin == object.begin && library->settled.load(std::memory_order_acquire)) return library->finding;
+  // A forked child checks a library again whose check another thread was in the middle of.
+  library->settled.store(false, std::memory_order_release);
+  library->begin = object.begin;
+  library->finding = {};
+  bool settled = true;
   for (size_t i = 0; i < kHookCount; ++i) {
     const size_t event = size_t(kHooks[i].event);
     const Slots slots = check_slots(object, kHooks[i].symbol, check.ours[i]);
@@ -91,14 +96,15 @@ const CheckResult& look_at(const LoadedObject& object, const Check& check) {
     one.slots[event] = slots;
     library->finding.add(one);
     library->finding.destructors += one.defined[event] && kHooks[i].event == HookEvent::tensor_destroyed;
-    library->settled &= slots.unbound == 0;
+    settled &= slots.unbound == 0;
   }
   for (size_t i = 0; i < kRuntimeFunctionCount; ++i) {
     CheckResult one;
     one.runtime = check_slots(object, kRuntimeFunctions[i], check.our_runtime[i]);
     library->finding.add(one);
-    library->settled &= one.runtime.unbound == 0;
+    settled &= one.runtime.unbound == 0;
   }
+  library->settled.store(settled, std::memory_order_release);
   return library->finding;
 }
 

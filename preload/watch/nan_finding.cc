@@ -36,15 +36,10 @@ void fill_tensor(const TensorView& view, int position, bool with_values, TensorF
 }
 
 void write_node_class(const void* node, char (&out)[96]) {
-  static torch::SharedObjectMap objects;
-  static torch::ObjectClasses classes;
-  static bool ready = false;
-  if (!ready) {
-    if (!objects.refresh()) return;
-    classes.start(&objects);
-    ready = true;
-  }
-  const char* mangled = classes.of(node);
+  static torch::LoadedClasses* loaded = nullptr;
+  if (!loaded) loaded = torch::read_loaded_classes().release();
+  if (!loaded) return;
+  const char* mangled = loaded->classes.of(node);
   const std::string_view name = oom::unqualified(mangled);
   copy_text(name == "PyNode" ? std::string_view("a torch.autograd.Function") : name, out);
 }

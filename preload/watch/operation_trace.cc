@@ -121,15 +121,9 @@ void learn_list(const Value& value) {
   uint64_t words[7];
   if (object % 8 != 0 || object < 0x10000 || !read_memory(object, words, sizeof words)) return;
   if (!g_learning_trace.try_lock()) return;
-  static torch::SharedObjectMap objects;
-  static torch::ObjectClasses classes;
-  static bool read = false;
-  if (!read) {
-    objects.refresh();
-    classes.start(&objects);
-    read = true;
-  }
-  if (strcmp(classes.by_vtable(words[0]), kListClass) == 0) {
+  static torch::LoadedClasses* loaded = nullptr;
+  if (!loaded) loaded = torch::read_loaded_classes().release();
+  if (loaded && strcmp(loaded->classes.by_vtable(words[0]), kListClass) == 0) {
     for (int at : {2, 3}) {
       const uint64_t begin = words[at], end = words[at + 1], room = words[at + 2];
       if (begin == 0 || begin % 8 != 0 || begin > end || end > room || (end - begin) % sizeof(Value) != 0) continue;

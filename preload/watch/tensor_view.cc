@@ -50,13 +50,13 @@ uint64_t key_bits(const torch::TorchFunctions& torch, const char* const* names, 
 // than plain tensors are, nothing is learnt.
 Readable learn(const void* impl) {
   if (!g_learning.try_lock()) return Readable::unknown;
-  static torch::SharedObjectMap objects;
-  static torch::ObjectClasses classes;
   torch::TorchFunctions torch;
   Readable said = Readable::unknown;
-  if (!g_is_known.load(std::memory_order_acquire) && objects.refresh() && torch::resolve_torch_functions(torch) &&
-      torch.has_storage && torch.backend_name && torch.dispatch_key_name) {
-    classes.start(&objects);
+  std::unique_ptr<torch::LoadedClasses> loaded;
+  if (!g_is_known.load(std::memory_order_acquire)) loaded = torch::read_loaded_classes();
+  if (loaded && torch::resolve_torch_functions(torch) && torch.has_storage && torch.backend_name &&
+      torch.dispatch_key_name) {
+    torch::ObjectClasses& classes = loaded->classes;
     torch::LayoutFinder finder(torch, classes);
     finder.add(impl);
     const char* why = "";

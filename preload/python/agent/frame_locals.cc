@@ -150,9 +150,10 @@ MethodDefinition g_probe = {"probe", probe, kArguments, nullptr};
 
 }  // namespace
 
-bool check_locals(const Gil& gil) {
-  if (g_check.load(std::memory_order_acquire) != Check::none) return g_check == Check::passed;
-  g_check = Check::failed;
+static bool locals_are_known() { return g_check.load(std::memory_order_acquire) == Check::passed; }
+
+// The few lines of Python may give up the GIL to a thread that forks: nothing is known before their end.
+static bool locals_pass(const Gil& gil) {
   const stacks::PythonInterpreter* known = known_layout(gil);
   if (!known) return false;
   g_layout = known->layout;
@@ -167,11 +168,15 @@ bool check_locals(const Gil& gil) {
   gil->PyDict_SetItemString(globals.get(), "b", b.get());
   g_probe_matched = false;
   const Owned result(gil, gil->PyRun_String(kProbeSource, kFileInput, globals.get(), globals.get()));
-  if (result && g_probe_matched) g_check = Check::passed;
-  return g_check == Check::passed;
+  return result && g_probe_matched;
 }
 
-static bool locals_are_known() { return g_check.load(std::memory_order_acquire) == Check::passed; }
+bool check_locals(const Gil& gil) {
+  if (g_check.load(std::memory_order_acquire) == Check::none) {
+    g_check.store(locals_pass(gil) ? Check::passed : Check::failed, std::memory_order_release);
+  }
+  return locals_are_known();
+}
 
 const FunctionFacts* Functions::of(Object* code) {
   if (!code || !is_exactly(code, gil_->PyCode_Type) || is_constant_code(code)) return nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "support/whole.h"
 #include "torch/graph/function_classes.h"
 #include "torch/graph/graph_walk.h"
 #include "torch/graph/slot_reader.h"
@@ -18,13 +19,17 @@ constexpr char kNotAllowed[] = "the system does not permit safe reads of the nod
 
 // Torch does not change while the process lives: what was found in one dump serves the next, which may find fewer
 // nodes.
-constinit NodeLayout g_layout;
-constinit SlotLayout g_slot_layout;
+struct Layouts {
+  NodeLayout node;
+  SlotLayout slot;
+};
+constinit Whole<Layouts> g_layouts;
 
 class Reader {
  public:
   explicit Reader(const GraphSources& sources) : in_(sources), walk_(sources.classes) {}
   Graph run();
+  const Layouts& layouts() const { return layouts_; }
 
  private:
   void index_nodes();
@@ -37,7 +42,8 @@ class Reader {
   void emit(uint32_t number, bool inner, const SlotReader* slots);
 
   const GraphSources& in_;
-  NodeLayout& layout_ = g_layout;
+  Layouts layouts_ = g_layouts.get();
+  NodeLayout& layout_ = layouts_.node;
   GraphWalk walk_;
   AddressMap tensors_;  // to indices in view.tensors
   AddressMap rows_;     // nodes' addresses to indices in view.nodes
@@ -220,7 +226,7 @@ Graph Reader::run() {
   }
   NodeExtents extents(in_.classes, in_.deaths_are_told);
   SlotReader slots({walk_, layout_, tensors_, reinterpret_cast<uint64_t>(in_.undefined_tensor), in_.classes, extents,
-                    g_slot_layout});
+                    layouts_.slot});
   const char* trouble = kNotAllowed;
   if (add_wrapped_nodes(layout_, extents, in_.classes, walk_)) trouble = read_slots(slots, extents);
   if (trouble == kNotAllowed || !verify()) {
@@ -238,6 +244,11 @@ Graph Reader::run() {
 
 }  // namespace
 
-Graph read_graph(const GraphSources& sources) { return Reader(sources).run(); }
+Graph read_graph(const GraphSources& sources) {
+  Reader reader(sources);
+  Graph graph = reader.run();
+  g_layouts.set(reader.layouts());
+  return graph;
+}
 
 }  // namespace tensorscope::torch

@@ -88,7 +88,7 @@ void MetadataReader::start_with(const SharedObjectMap* objects, const TorchFunct
 }
 
 void MetadataReader::use_layout(const TensorLayout& layout, const char* why) {
-  layout_ = layout;
+  layout_.set(layout);
   if (!layout.known()) {
     set_coverage(Subject::metadata, Seen::partly, why);
   } else if (const char* missing = torch_.what_is_missing()) {
@@ -103,7 +103,7 @@ void MetadataReader::use_layout(const TensorLayout& layout, const char* why) {
 
 void MetadataReader::read_autograd(const void* impl, Metadata& out) const {
   // Without autograd metadata, torch's own functions look for a factory that may not be registered yet.
-  if (layout_.known() && word_at(impl, layout_.autograd_meta()) == 0) {
+  if (layout().known() && word_at(impl, layout().autograd_meta()) == 0) {
     set_known(out, TensorKnown::requires_grad);
     set_known(out, TensorKnown::grad);
     set_known(out, TensorKnown::grad_fn);
@@ -123,7 +123,7 @@ void MetadataReader::read_autograd(const void* impl, Metadata& out) const {
     if (out.grad_fn == 0) set_flag(out, TensorFlag::leaf);
     if (out.grad_fn != 0 && torch_.output_nr != nullptr) out.output = uint32_t(torch_.output_nr(&tensor));
   }
-  if (!layout_.known()) return;
+  if (!layout().known()) return;
   if (torch_.grad != nullptr && torch_.undefined_tensor != nullptr) {
     set_known(out, TensorKnown::grad);
     const void* grad = *torch_.grad(impl);
@@ -137,18 +137,18 @@ void MetadataReader::read_storage(const void* impl, bool released, Metadata& out
     set_known(out, TensorKnown::storage);
     return;
   }
-  const void* storage = storage_of(layout_, impl, classes_);
+  const void* storage = storage_of(layout(), impl, classes_);
   if (storage == nullptr) return;
-  const int64_t nbytes = int64_t(word_at(storage, layout_.nbytes()));
+  const int64_t nbytes = int64_t(word_at(storage, layout().nbytes()));
   if (nbytes < 0) return set_note(out, kNoteSymbolicBytes);
   set_known(out, TensorKnown::storage);
-  out.storage_base = word_at(storage, layout_.data());
+  out.storage_base = word_at(storage, layout().data());
   out.storage_nbytes = uint64_t(nbytes);
 }
 
 void MetadataReader::read_shape(const void* impl, Metadata& out) const {
   TensorFields fields;
-  if (!read_fields(layout_, impl, fields)) return;
+  if (!read_fields(layout(), impl, fields)) return;
   if (out.itemsize = uint16_t(element_size(fields.dtype)); out.itemsize != 0) {
     set_known(out, TensorKnown::dtype);
     out.dtype = int8_t(fields.dtype);
@@ -159,12 +159,12 @@ void MetadataReader::read_shape(const void* impl, Metadata& out) const {
     out.device_index = fields.device_index;
   }
   const Kind* kind = kind_of(out.class_name);
-  const bool python = (fields.key_set & layout_.python_keys) != 0;
+  const bool python = (fields.key_set & layout().python_keys) != 0;
   if (python) set_flag(out, TensorFlag::exotic);
   if (fields.device_type == kMetaDevice) set_note(out, kNoteMeta);
   if (python) set_note(out, kNotePython);
 
-  if (kind->layout >= 0 && !python && (kind->layout != 0 || (fields.key_set & layout_.sparse_keys) == 0)) {
+  if (kind->layout >= 0 && !python && (kind->layout != 0 || (fields.key_set & layout().sparse_keys) == 0)) {
     set_known(out, TensorKnown::layout);
     out.layout = kind->layout;
   } else if (torch_.layout != nullptr && !kind->plain && !python) {
@@ -177,7 +177,7 @@ void MetadataReader::read_shape(const void* impl, Metadata& out) const {
   }
   if (!kind->sizes) return;
   // The first word of ExtraMeta is the pointer to symbolic shapes, from 2.1 on, as the shim.
-  const uint64_t extra = word_at(impl, layout_.extra_meta());
+  const uint64_t extra = word_at(impl, layout().extra_meta());
   const bool symbolic = torch_.has_shim() && extra != 0 && word_at(reinterpret_cast<const void*>(extra), 0) != 0;
   if (symbolic || !fields.consistent()) {
     set_flag(out, TensorFlag::exotic);
@@ -195,9 +195,9 @@ void MetadataReader::read_shape(const void* impl, Metadata& out) const {
 }
 
 void MetadataReader::read_version(const void* impl, Metadata& out) {
-  const void* counter = version_counter_of(layout_, impl, classes_);
+  const void* counter = version_counter_of(layout(), impl, classes_);
   if (counter == nullptr) return;
-  const uint32_t version = uint32_t(word_at(counter, size_t(layout_.version())));
+  const uint32_t version = uint32_t(word_at(counter, size_t(layout().version())));
   out.version = version == UINT32_MAX ? 0 : version + 1;
 }
 
@@ -213,7 +213,7 @@ void MetadataReader::read(const void* impl, bool released, Metadata& out) {
   read_autograd(impl, out);
   const Kind* kind = kind_of(out.class_name);
   if (kind == nullptr || !kind->plain) set_flag(out, TensorFlag::exotic);
-  if (!layout_.known() || kind == nullptr) {
+  if (!layout().known() || kind == nullptr) {
     out.note = kind == nullptr ? kNoteUnknownClass : kNoteNoLayout;
     return;
   }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "support/whole.h"
 #include "torch/metadata/object_class.h"
 #include "torch/metadata/tensor_layout.h"
 #include "torch/metadata/torch_functions.h"
@@ -45,8 +46,8 @@ class MetadataReader {
 
   // Needed before read() until layout_known(): what a LayoutFinder found among live tensors. `why` (a literal) goes to
   // the coverage record where it is none.
-  bool layout_known() const { return layout_.known(); }
-  const TensorLayout& layout() const { return layout_; }
+  bool layout_known() const { return layout().known(); }
+  const TensorLayout& layout() const { return layout_.get(); }
   void use_layout(const TensorLayout& layout, const char* why);
 
   // Never throws, never blocks.
@@ -62,7 +63,7 @@ class MetadataReader {
   void read_version(const void* impl, Metadata& out);
 
   TorchFunctions torch_;
-  TensorLayout layout_;
+  Whole<TensorLayout> layout_;
   ObjectClasses classes_;
 };
 

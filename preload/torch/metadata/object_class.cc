@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "support/enough_memory.h"
+
 namespace tensorscope::torch {
 
 namespace {
@@ -45,7 +47,7 @@ const char* ObjectClasses::by_vtable(uint64_t vtable) {
     if (slot.vtable == vtable) return slot.name;
     if (slot.vtable == 0) {
       slot.name = read_name(vtable);
-      slot.vtable = vtable;
+      __atomic_store_n(&slot.vtable, vtable, __ATOMIC_RELEASE);  // a forked child has the name, too
       return slot.name;
     }
   }
@@ -77,6 +79,14 @@ bool ObjectClasses::type_derives_from(uint64_t type, const char* base, int depth
     if (type_derives_from(word_at(type + 24 + i * 16), base, depth + 1)) return true;
   }
   return false;
+}
+
+std::unique_ptr<LoadedClasses> read_loaded_classes() {
+  std::unique_ptr<LoadedClasses> made;
+  run_if_memory_lasts([&] { made = std::make_unique<LoadedClasses>(); });
+  if (!made || !made->objects.refresh()) return nullptr;
+  made->classes.start(&made->objects);
+  return made;
 }
 
 }  // namespace tensorscope::torch

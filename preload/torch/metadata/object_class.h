@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "torch/metadata/shared_object_map.h"
 
@@ -40,5 +41,15 @@ class ObjectClasses {
   Slot slots_[kSlots];
   const SharedObjectMap* map_ = nullptr;
 };
+
+// Classes of what the objects that are loaded at one moment define.
+struct LoadedClasses {
+  SharedObjectMap objects;
+  ObjectClasses classes;
+};
+
+// Null: no memory. It is published by its pointer, so that a forked child has a whole one or none.
+// Context: any thread that holds no lock of the tables.
+std::unique_ptr<LoadedClasses> read_loaded_classes();
 
 }  // namespace tensorscope::torch
