@@ -95,7 +95,7 @@ KEPT = {
         collector/settings_file.cc g_settings g_settings_size
         collector/watches.cc g_limits_above g_look_at_ns g_shared_mapped
         live/event_log.cc g_events_wanted
-        recording/recording.cc g_on g_held g_on_afterwards
+        recording/recording.cc g_on g_given_up g_held g_on_afterwards
         stacks/capture.cc g_stop
         support/call_filter.cc g_filtered_at_start g_filtered_at_activation g_activated g_put_early g_put_before_all t_put
         support/log.cc g_log_wanted

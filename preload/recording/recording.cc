@@ -70,6 +70,8 @@ struct Recorder {
 
 constinit Mutex g_writing;
 std::atomic<bool> g_on{false};
+// The recording ended by an error, and nobody switched it off: what was in its way may not be in a child's.
+std::atomic<bool> g_given_up{false};
 // In a forked child as in its parent.
 bool g_held GUARDED_BY(g_writing) = false;
 bool g_on_afterwards GUARDED_BY(g_writing) = false;
@@ -116,7 +118,7 @@ void end_early(Recorder& recorder, const Window::Failure& failure) {
 void give_up(Recorder& recorder) {
   if (recorder.failed) return;
   recorder.failed = true;
-  g_on.store(false);
+  if (g_on.exchange(false)) g_given_up.store(true);
   live::want_no_events();
   if (!recorder.file.exists()) return;
   const Window::Failure failure = recorder.file.failure();
@@ -390,6 +392,7 @@ void on() {
 }
 
 void off() {
+  g_given_up.store(false);
   if (!g_on.exchange(false)) return;
   live::want_no_events();
   write_what_waits(SeenTensors::Extent::all);
@@ -412,8 +415,9 @@ void switch_off() { switch_to(false); }
 void hold() {
   const MutexGuard guard(g_writing);
   if (std::exchange(g_held, true)) return;
-  g_on_afterwards = g_on.load();
+  const bool wanted = g_on.load() || g_given_up.load();
   off();
+  g_on_afterwards = wanted;
 }
 
 void go_on() {
@@ -459,7 +463,8 @@ void flush_before_exit() {
 }
 
 void after_fork_in_child() {
-  if (!g_on.load()) return;
+  const bool given_up = g_given_up.exchange(false);
+  if (!g_on.load() && !given_up) return;
   run_if_memory_lasts([] {
     auto view = std::make_unique<live::SnapshotView>();
     if (view->take()) g_recording.at_fork.store(view.release());

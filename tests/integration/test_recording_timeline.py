@@ -222,18 +222,37 @@ parent = torch.zeros(3333)
     assert any(3333 * 4 in s and 2222 * 4 not in s for s in allocated)
 
 
-def test_a_full_disk_ends_the_recording_and_not_the_program(tmp_path):
+def test_a_full_disk_ends_the_recording_and_not_the_program_or_its_children(tmp_path):
     source = """
-import resource, signal, torch
-resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
-for i in range(20000):
-    torch.zeros(i % 100 + 1)
-print("done")
+import os, resource, time, torch, libtensorscope
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, resource.RLIM_INFINITY))
+end = time.monotonic() + 60
+while "the recording ends here" not in open(os.environ["TENSORSCOPE_LOG"]).read() and time.monotonic() < end:
+    for i in range(20000):
+        torch.zeros(i % 100 + 1)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+child = os.fork()
+if child == 0:
+    kept = torch.zeros(4444)
+    os._exit(0)
+os.waitpid(child, 0)
+libtensorscope.stop_recording()
+stopped = os.fork()
+if stopped == 0:
+    os._exit(0)
+os.waitpid(stopped, 0)
+print("done", child, stopped)
 """
-    done = harness.run_source(source, folder=tmp_path, record=1, exit="never")
+    (tmp_path / "log").touch()
+    done = harness.run_source(source, folder=tmp_path, record=1, exit="never", log=tmp_path / "log")
     assert done.returncode == 0, done.stderr
-    assert "done" in done.stdout
-    assert "the recording ends here" in done.stderr
+    (line,) = done.stdout.splitlines()
+    said, child, stopped = line.split()
+    assert said == "done"
+    assert done.stderr.count("the recording ends here") == 1
+    (recorded,) = tmp_path.glob(f"*.{child}.recording")  # what was in its parent's way is not in the child's
+    assert 4444 * 4 in {site["allocated_bytes"] for site in timeline(recorded)["sites"]}
+    assert not list(tmp_path.glob(f"*.{stopped}.recording"))  # stopped is stopped in a child, too
 
 
 def test_threads_agree_with_the_totals(tmp_path):
