@@ -30,7 +30,7 @@ REASONS = {
     "dump/dump_file.cc": COLLECTOR,
     "dump/appended_file.cc": COLLECTOR,
     "dump/mappings.cc": COLLECTOR,
-    "dump/system_totals.cc": COLLECTOR,
+    "dump/child_processes.cc": COLLECTOR,
     "dump/shared_files.cc": "a thread that the collector makes",
     "dump/source/source_file.cc": "a thread that the collector makes",
     "devices/nvml.cc": "a thread that the collector makes, unless the program itself has started NVML",

@@ -239,6 +239,9 @@ void add_shared_memory(const Dump& dump, const Add& add) {
 
 template <typename Add>
 void add_children(const analyzer::Totals& totals, const Add& add) {
+  if (!totals.children_known) {
+    return add("children", "-", "not known: this kernel does not list them, and looking at each process took too long");
+  }
   if (totals.children == 0) return;
   const std::string of = totals.children == 1 ? "1 child process" : text::count(totals.children) + " child processes";
   if (totals.children_private_bytes > 0) {

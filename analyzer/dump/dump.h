@@ -177,6 +177,7 @@ struct Totals {
   uint64_t heap_in_use = 0, heap_free = 0, children_resident_bytes = 0, children_private_bytes = 0;
   uint64_t anonymous_bytes = 0, file_bytes = 0, shared_bytes = 0;  // resident; 0: not known
   uint32_t children = 0;
+  bool children_known = true;  // false: whether there are any is not known
 };
 
 struct Coverage {

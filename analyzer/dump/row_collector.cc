@@ -359,6 +359,7 @@ void RowCollector::add_totals(const ChunkView& chunk) {
   out.phase1_ns = in->phase1_ns();
   out.heap_in_use = in->heap_in_use();
   out.heap_free = in->heap_free();
+  out.children_known = in->children_known();
   out.children = in->children();
   out.children_resident_bytes = in->children_resident_bytes();
   out.children_private_bytes = in->children_private_bytes();

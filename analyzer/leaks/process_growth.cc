@@ -49,7 +49,10 @@ bool private_known(const View& view) { return heap_known(view) && kinds_known(vi
 bool python_known(const View& view) { return view.dump.process_parts.python_arenas > 0; }
 bool has_python(const View& view) { return !view.dump.process.python_version.empty(); }
 bool mappings_known(const View& view) { return !view.dump.process_parts.mappings.empty(); }
-bool children_known(const View& view) { return totals(view).children == 0 || totals(view).children_private_bytes > 0; }
+bool children_known(const View& view) { return totals(view).children_known; }
+bool children_private_known(const View& view) {
+  return children_known(view) && (totals(view).children == 0 || totals(view).children_private_bytes > 0);
+}
 
 const std::vector<PartOf>& parts() {
   static const std::vector<PartOf> kParts = {
@@ -71,9 +74,10 @@ const std::vector<PartOf>& parts() {
       {FactKind::device_caches, cached_by_devices, always},
       {FactKind::children_private,
        [](const View& view, const ProcessMemory&) { return int64_t(totals(view).children_private_bytes); },
-       children_known},
+       children_private_known},
       {FactKind::children_resident,
-       [](const View& view, const ProcessMemory&) { return int64_t(totals(view).children_resident_bytes); }, always}};
+       [](const View& view, const ProcessMemory&) { return int64_t(totals(view).children_resident_bytes); },
+       children_known}};
   return kParts;
 }
 
@@ -189,7 +193,8 @@ ProcessGrowth process_growth(const std::vector<View>& views) {
   if (!std::all_of(views.begin(), views.end(), heap_known)) growth.parts.push_back({FactKind::malloc_unknown});
   if (!std::all_of(views.begin(), views.end(), python_known) && !std::none_of(views.begin(), views.end(), has_python))
     growth.parts.push_back({FactKind::python_unknown});
-  if (!std::all_of(views.begin(), views.end(), children_known)) growth.parts.push_back({FactKind::children_unknown});
+  if (!std::all_of(views.begin(), views.end(), children_private_known))
+    growth.parts.push_back({FactKind::children_unknown});
   return growth;
 }
 

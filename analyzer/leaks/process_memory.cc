@@ -61,7 +61,9 @@ void find_process_memory(Case& find) {
   finding.evidence = std::move(growth.parts);
   Fact children{FactKind::children};
   for (const View& view : views) children.values.push_back(view.dump.totals.children);
-  if (children.values.back() > 0) finding.evidence.push_back(std::move(children));
+  const bool children_known =
+      std::all_of(views.begin(), views.end(), [](const View& view) { return view.dump.totals.children_known; });
+  if (children_known && children.values.back() > 0) finding.evidence.push_back(std::move(children));
   const bool heap_known =
       std::all_of(memory.begin(), memory.end(), [](const ProcessMemory& one) { return one.heap_known; });
   for (const ProcessMemory& one : memory) {

@@ -83,7 +83,10 @@ constexpr Column kDumps[] = {
      [](In in, At, Out out) { number_or_null(out, totals_of(in).machine_available); }},
     {"profiler_bytes", whole, "memory that tensorscope itself took",
      [](In in, At, Out out) { out.whole(totals_of(in).profiler_bytes); }},
-    {"children", whole, "child processes", [](In in, At, Out out) { out.whole(totals_of(in).children); }},
+    {"children", whole, "child processes",
+     [](In in, At, Out out) {
+       if (totals_of(in).children_known) out.whole(totals_of(in).children);
+     }},
     {"failure", text, "an out-of-memory error: what failed",
      [](In in, At, Out out) {
        if (in.dump().failure) out.text(in.dump().failure->error);

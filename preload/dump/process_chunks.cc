@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "dump/child_processes.h"
 #include "dump/chunk.h"
 #include "dump/heap_totals.h"
 #include "dump/places.h"
@@ -171,6 +172,7 @@ bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, ChunkS
                          d.allocator_reserved, d.allocator_reserved_peak, d.device.type, d.device.index);
   }
   const SystemTotals system = read_system_totals();
+  const ChildProcesses children = read_child_processes();
   const HeapTotals heap = read_heap_totals();
   Chunk chunk(format::kTotals);
   auto rows = chunk.builder().CreateVectorOfStructs(devices);
@@ -188,9 +190,10 @@ bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, ChunkS
   totals.add_stopped_ns(view.stopped_ns);
   totals.add_heap_in_use(heap.in_use);
   totals.add_heap_free(heap.free);
-  totals.add_children(system.children);
-  totals.add_children_resident_bytes(system.children_resident);
-  totals.add_children_private_bytes(system.children_private);
+  totals.add_children_known(children.known);
+  totals.add_children(children.count);
+  totals.add_children_resident_bytes(children.resident);
+  totals.add_children_private_bytes(children.private_bytes);
   totals.add_anonymous_bytes(system.anonymous);
   totals.add_file_bytes(system.file);
   totals.add_shared_bytes(system.shared);

@@ -1,4 +1,4 @@
-// What the system says about this process's memory: resident size, control group, machine; its child processes.
+// What the system says about this process's memory: resident size, control group, machine.
 //
 // Context: collector.
 #pragma once
@@ -12,9 +12,6 @@ struct SystemTotals {  // bytes; 0: not known, or no limit
   uint64_t cgroup_current = 0, cgroup_limit = 0;
   uint64_t machine_total = 0, machine_available = 0;
   uint64_t anonymous = 0, file = 0, shared = 0;  // what is resident
-  uint64_t children_private = 0;   // pages that nobody shares with them; 0 where one did not report, or it took long
-  uint64_t children_resident = 0;  // memory that they share with each other is in it once for each
-  uint32_t children = 0;
 };
 
 SystemTotals read_system_totals();

@@ -1,8 +1,8 @@
 """No number of the program's descriptor table is ever taken, whatever is closed; no filter and no namespace of the program's gets in
 the way of the profiler. The programs have a library that stands for torch, so a run takes half a second."""
 
-# Covers: preload/collector/settings_file.cc preload/python/file_bytes.cc
-# Covers: preload/support/call_filter.cc preload/hooks/process/{namespaces,seccomp}.cc
+# Covers: preload/python/file_bytes.cc
+# Covers: preload/support/call_filter.cc preload/hooks/process/seccomp.cc
 
 import itertools
 import os

@@ -202,6 +202,7 @@ TEST(ReaderGraph, NewTotals) {
   Dump dump = read_graph(builder.bytes());
   EXPECT_EQ(dump.totals.heap_in_use, 1u);
   EXPECT_EQ(dump.totals.heap_free, 2u);
+  EXPECT_TRUE(dump.totals.children_known);
   EXPECT_EQ(dump.totals.children, 3u);
   EXPECT_EQ(dump.totals.children_resident_bytes, 4u);
 }

@@ -75,38 +75,6 @@ TEST(SystemTotals, AreThisProcesss) {
   EXPECT_GT(totals.file, 0u);
 }
 
-TEST(SystemTotals, CountsChildrenOfEveryThread) {
-  if (access("/proc/thread-self/children", F_OK) != 0) GTEST_SKIP() << "this kernel does not list children";
-  const auto child = [] {
-    const pid_t pid = fork();
-    if (pid == 0) {
-      pause();
-      _exit(0);
-    }
-    return pid;
-  };
-  const SystemTotals before = read_system_totals();
-  const pid_t first = child();
-  pid_t second = 0;
-  std::atomic<bool> looked{false};
-  std::thread parent([&] {
-    second = child();
-    looked.wait(false);
-  });
-  while (read_system_totals().children < before.children + 2) sched_yield();
-  const SystemTotals with = read_system_totals();
-  EXPECT_EQ(with.children, before.children + 2);
-  EXPECT_GT(with.children_resident, before.children_resident);
-  looked = true;
-  looked.notify_one();
-  parent.join();
-  for (const pid_t pid : {first, second}) {
-    kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
-  }
-  EXPECT_EQ(read_system_totals().children, before.children);
-}
-
 TEST(TorchVersion, IsReadFromVersionPy) {
   EXPECT_EQ(torch::version_in_python_file(
                 "from typing import Optional\n\n__all__ = ['__version__']\n__version__ = '2.13.0+cpu'\n"),

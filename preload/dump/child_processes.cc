@@ -1,0 +1,135 @@
+#include "dump/child_processes.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/small_file.h"
+
+namespace tensorscope::dump {
+
+namespace {
+
+// The kernel walks a child's page tables for its private memory, some milliseconds of this thread's processor time a
+// gibibyte: that is limited, since on a busy machine much more passes by the clock. The clock alone is for a child
+// whose lock is held.
+constexpr uint64_t kMaxProcessorNs = 50'000'000, kLongestWaitNs = 2'000'000'000;
+
+class TimeLimit {
+ public:
+  explicit TimeLimit(const WorkClocks& clocks)
+      : clocks_(clocks),
+        processor_until_ns_(clocks.processor_ns() + kMaxProcessorNs),
+        until_ns_(clocks.wall_ns() + kLongestWaitNs) {}
+  bool time_is_left() const { return clocks_.processor_ns() < processor_until_ns_ && clocks_.wall_ns() < until_ns_; }
+
+ private:
+  const WorkClocks& clocks_;
+  uint64_t processor_until_ns_, until_ns_;
+};
+
+// Calls `each` with the name of each entry, until it returns false. False: the folder was not read to its end.
+template <typename Each>
+bool for_each_entry(const char* path, Each each) {
+  DIR* const folder = opendir(path);
+  if (folder == nullptr) return false;
+  bool go_on = true;
+  while (go_on) {
+    const dirent* const entry = readdir(folder);
+    if (entry == nullptr) break;
+    if (entry->d_name[0] != '.') go_on = each(entry->d_name);
+  }
+  closedir(folder);
+  return go_on;
+}
+
+class ChildReader {
+ public:
+  ChildReader(const char* proc, const WorkClocks& clocks) : proc_(proc), clocks_(clocks), limit_(clocks) {}
+
+  // A child belongs to the thread that made it. False: a kernel without CONFIG_PROC_CHILDREN has no such files, and one
+  // file may be longer than what is read of it.
+  bool read_lists() {
+    char path[256];
+    snprintf(path, sizeof path, "%s/self/task", proc_);
+    return for_each_entry(path, [&](const char* thread) { return read_list_of(thread); });
+  }
+
+  // Asks each process for its parent. False: there was no time for all of them.
+  bool ask_each_process(pid_t parent) {
+    const TimeLimit limit(clocks_);
+    return for_each_entry(proc_, [&](const char* name) {
+      if (name[0] < '0' || name[0] > '9') return true;
+      if (!limit.time_is_left()) return false;
+      char path[256];
+      snprintf(path, sizeof path, "%s/%.16s/stat", proc_, name);
+      if (read_stat(path, 4) == uint64_t(parent)) add(name);
+      return true;
+    });
+  }
+
+  ChildProcesses result() const {
+    ChildProcesses result = found_;
+    if (!private_known_) result.private_bytes = 0;
+    return result;
+  }
+
+ private:
+  bool read_list_of(const char* thread) {
+    char path[256], text[8192];
+    snprintf(path, sizeof path, "%s/self/task/%.16s/children", proc_, thread);
+    size_t length = 0;
+    const int error = read_file(path, text, sizeof text, length);
+    if (length + 1 == sizeof text) return false;
+    if (error != 0) return !is_there(thread);
+    char* save = nullptr;
+    for (char* pid = strtok_r(text, " ", &save); pid != nullptr; pid = strtok_r(nullptr, " ", &save)) add(pid);
+    return true;
+  }
+
+  // Whether a thread whose list cannot be read is still there.
+  bool is_there(const char* thread) const {
+    char path[256], text[64];
+    snprintf(path, sizeof path, "%s/self/task/%.16s/comm", proc_, thread);
+    return read_small_file(path, text, sizeof text) != 0;
+  }
+
+  void add(const char* pid) {
+    char path[256], status[4096];
+    snprintf(path, sizeof path, "%s/%.16s/status", proc_, pid);
+    if (read_small_file(path, status, sizeof status) == 0) return;
+    found_.count += 1;
+    const uint64_t resident = number_after(status, "VmRSS:") * 1024;  // an ended child has none
+    found_.resident += resident;
+    if (resident != 0) add_private(pid);
+  }
+
+  void add_private(const char* pid) {
+    if (!private_known_ || !limit_.time_is_left()) {
+      private_known_ = false;
+      return;
+    }
+    char path[256], text[4096];
+    snprintf(path, sizeof path, "%s/%.16s/smaps_rollup", proc_, pid);
+    private_known_ = read_small_file(path, text, sizeof text) != 0;
+    found_.private_bytes += (number_after(text, "Private_Clean:") + number_after(text, "Private_Dirty:")) * 1024;
+  }
+
+  const char* proc_;
+  const WorkClocks& clocks_;
+  TimeLimit limit_;  // for private memory
+  ChildProcesses found_;
+  bool private_known_ = true;
+};
+
+}  // namespace
+
+ChildProcesses read_child_processes(const char* proc, pid_t pid, const WorkClocks& clocks) {
+  ChildReader lists(proc, clocks);
+  if (lists.read_lists()) return lists.result();
+  ChildReader each(proc, clocks);
+  if (each.ask_each_process(pid)) return each.result();
+  return {.known = false};
+}
+
+}  // namespace tensorscope::dump
