@@ -187,6 +187,7 @@ class DumpBuilder {
   uint64_t heap_in_use = 0, heap_free = 0, children_resident_bytes = 0, profiler_bytes = 0;
   uint64_t cgroup_current = 0, cgroup_limit = 0, machine_total = 0, machine_available = 0;
   uint32_t children = 0;
+  bool children_known = true;
   bool names_complete = true;
   // The graph's and the references' chunks are there once something was added to them, or where these say so.
   bool has_graph = false, graph_complete = true, has_references = false, references_complete = true;

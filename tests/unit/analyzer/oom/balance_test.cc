@@ -215,6 +215,17 @@ TEST(HostBalance, AGroupsLimit) {
   EXPECT_EQ(part.find(PartKind::others)->bytes, 500 * kM);
 }
 
+TEST(HostBalance, ChildrenThatAreNotKnownMayBeAmongTheOthers) {
+  testing::DumpBuilder builder = on_the_host();
+  builder.cgroup_limit = 1000 * kMiB;
+  builder.cgroup_current = 900 * kMiB;
+  builder.children_known = false;
+  const Part part = host(builder);
+  EXPECT_TRUE(sums_agree(part));
+  EXPECT_EQ(part.find(PartKind::child_processes), nullptr);
+  EXPECT_EQ(part.find(PartKind::others)->note.text, "its own child processes among them: not known");
+}
+
 TEST(HostBalance, AddressSpaceIsMoreThanWhatIsResident) {
   testing::DumpBuilder builder = on_the_host();
   testing::FailureSpec failure;
