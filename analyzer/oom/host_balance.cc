@@ -148,7 +148,9 @@ Part host_balance(const View& view) {
   } else {
     const int64_t children = counted(totals.children_resident_bytes);
     const NoteKind note = limit.kind == PartKind::cgroup ? NoteKind::group_and_files : NoteKind::processes_and_kernel;
-    result.parts.push_back(spare(PartKind::child_processes, children, {NoteKind::children, totals.children}));
+    if (totals.children_known) {
+      result.parts.push_back(spare(PartKind::child_processes, children, {NoteKind::children, totals.children}));
+    }
     Part others = part(PartKind::others, std::max<int64_t>(0, rest - children), {note});
     if (!totals.children_known)
       others.note = {NoteKind::text, 0, 0, 0, "its own child processes among them: not known"};
