@@ -13,8 +13,10 @@ std::string Reference::line() const { return rules::reference_text(view()); }
 
 std::string Reference::holder_line() const { return rules::holder_text(view()); }
 
-std::string NodeReference::line() const {
-  return rules::reference_text({format::ReferenceRoot(root), format::ReferenceRole::plain, text, scope, "", ""});
+rules::Reference NodeReference::view() const {
+  return {format::ReferenceRoot(root), format::ReferenceRole::plain, text, scope, "", which};
 }
+
+std::string NodeReference::line() const { return rules::reference_text(view()); }
 
 }  // namespace tensorscope::analyzer

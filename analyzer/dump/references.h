@@ -7,22 +7,14 @@
 #include <string>
 #include <vector>
 
-namespace tensorscope::rules {
-struct Reference;
-}
+#include "tensorscope/rules/same_names.h"
 
 namespace tensorscope::analyzer {
 
-// A place on a thread's stack where one function runs: the same in all dumps of a process.
-struct CallId {
-  uint64_t thread = 0;  // Python's number of it
-  uint32_t depth = 0;   // 1 is the function's outermost call there; 0: not known
-  bool known() const { return depth != 0; }
-  auto operator<=>(const CallId&) const = default;
-};
+using rules::Beginning;
 
 struct RunningCall {
-  CallId id;
+  Beginning begin;
   std::string thread_name;  // "": Python's threading does not know it
 };
 
@@ -35,8 +27,8 @@ struct Reference {
   std::string text;    // "history[1043]['loss']"
   std::string scope;   // "train.py", "Block.forward"
   std::string holder;  // type of the direct holder, "" for a variable
-  CallId call;         // whose variable the chain begins with
-  std::string which;   // "thread loader", "call 2": where several calls have this variable; else ""
+  Beginning begin;     // the running call or the object that the chain begins with
+  std::string which;   // "thread loader, call 2", "#3": where several holders have this name; else ""
 
   // One line: "train.py: history[1043]['loss']", "h (local of Block.forward)", "model.fc1.weight".
   std::string line() const;
@@ -62,7 +54,10 @@ struct NodeReference {
   uint32_t node = UINT32_MAX;
   uint8_t root = 0;
   std::string text, scope;
-  std::string line() const;  // as Reference::line
+  Beginning begin;    // as Reference::begin
+  std::string which;  // as Reference::which
+  std::string line() const;
+  rules::Reference view() const;
 };
 
 struct References {

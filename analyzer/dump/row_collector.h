@@ -88,7 +88,8 @@ class RowCollector {
   std::pair<size_t, size_t> add_graph_nodes(const format::GraphRows& in);
   void add_saved_slots(const format::GraphRows& in, size_t slots);
   void add_references(const ChunkView& chunk);
-  CallId call_of(const format::References& in, size_t number);
+  Beginning beginning_of(const format::References& in, const flatbuffers::Vector<uint32_t>* calls,
+                         const flatbuffers::Vector<uint32_t>* objects, size_t number);
   void add_reference_rows(const format::References& in, const OwnTexts& texts);
   void add_tensor_objects(const format::References& in, const OwnTexts& texts);
   void add_slot_names(const format::References& in, const OwnTexts& texts);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "dump/row_collector_verify.h"
-#include "dump/running_calls.h"
+#include "dump/same_names.h"
 #include "dump_generated.h"
 
 namespace tensorscope::analyzer {
@@ -56,19 +56,28 @@ void RowCollector::add_references(const ChunkView& chunk) {
   for (size_t i = 0; i < size_of(in->nodes()); i++) {
     const format::NodeReference* row = in->nodes()->Get(flatbuffers::uoffset_t(i));
     if (!sound_root(row->root())) continue;
-    out.nodes.push_back(
-        {row->node(), uint8_t(row->root()), own_text(texts, row->text()), own_text(texts, row->scope())});
+    out.nodes.push_back({row->node(),
+                         uint8_t(row->root()),
+                         own_text(texts, row->text()),
+                         own_text(texts, row->scope()),
+                         beginning_of(*in, in->node_call_of(), in->node_begins_at(), i),
+                         {}});
   }
 }
 
-// Of the reference of this number: the call whose variable it begins with.
-CallId RowCollector::call_of(const format::References& in, size_t number) {
-  const bool listed = in.call_of() && number < in.call_of()->size();
-  const uint32_t call = listed ? in.call_of()->Get(flatbuffers::uoffset_t(number)) : 0;
-  if (call == 0) return {};
-  if (call <= dump_.references.calls.size()) return dump_.references.calls[call - 1].id;
-  count("references to missing calls");
-  return {};
+// Of the reference of this number: the call whose variable it begins with, or the object.
+Beginning RowCollector::beginning_of(const format::References& in, const flatbuffers::Vector<uint32_t>* calls,
+                                     const flatbuffers::Vector<uint32_t>* objects, size_t number) {
+  const auto listed = [number](const flatbuffers::Vector<uint32_t>* places) {
+    return places && number < places->size() ? places->Get(flatbuffers::uoffset_t(number)) : 0;
+  };
+  const uint32_t call = listed(calls), object = listed(objects);
+  const size_t known_objects = in.beginnings() ? in.beginnings()->size() : 0;
+  if (call > dump_.references.calls.size()) count("references to missing calls");
+  if (object > known_objects) count("references to missing objects");
+  if (call != 0 && call <= dump_.references.calls.size()) return dump_.references.calls[call - 1].begin;
+  if (object == 0 || object > known_objects) return {};
+  return {0, 0, in.beginnings()->Get(object - 1)};
 }
 
 void RowCollector::add_reference_rows(const format::References& in, const OwnTexts& texts) {
@@ -76,7 +85,7 @@ void RowCollector::add_reference_rows(const format::References& in, const OwnTex
   make_room(reference_serials_, size_of(in.references()));
   for (size_t i = 0; i < size_of(in.calls()); i++) {
     const format::RunningCall* row = in.calls()->Get(flatbuffers::uoffset_t(i));
-    dump_.references.calls.push_back({{row->thread(), row->depth()}, own_text(texts, row->thread_name())});
+    dump_.references.calls.push_back({{row->thread(), row->depth(), 0}, own_text(texts, row->thread_name())});
   }
   for (size_t i = 0; i < size_of(in.references()); i++) {
     const format::Reference* row = in.references()->Get(flatbuffers::uoffset_t(i));
@@ -93,7 +102,7 @@ void RowCollector::add_reference_rows(const format::References& in, const OwnTex
     reference.text = own_text(texts, row->text());
     reference.scope = own_text(texts, row->scope());
     reference.holder = own_text(texts, row->holder());
-    reference.call = call_of(in, i);
+    reference.begin = beginning_of(in, in.call_of(), in.begins_at(), i);
     reference_serials_.push_back(row->tensor());
   }
 }
@@ -184,7 +193,7 @@ void RowCollector::finish_references() {
 
   name_functions();
   References* const all[] = {&references};
-  tell_calls_apart(all);
+  tell_same_names_apart(all);
   references.tensors.assign(dump_.tensors.size(), {});
   for (ObjectRow& row : objects_) {
     uint32_t tensor = tensor_with(row.serial);

@@ -13,13 +13,13 @@ namespace tensorscope::analyzer {
 
 bool same_form(const Reference& a, const Reference& b) {
   return a.root == b.root && without_thread(a.scope) == without_thread(b.scope) &&
-         without_indexes(a.text) == without_indexes(b.text) && a.call == b.call;
+         without_indexes(a.text) == without_indexes(b.text) && a.begin == b.begin;
 }
 
 bool same_form(const Reference& row, const Series& series) {
   const Reference& example = series.example;
   return row.root == example.root && without_thread(row.scope) == without_thread(example.scope) &&
-         without_indexes(row.text) == without_indexes(example.text) && series.of_call(row);
+         without_indexes(row.text) == without_indexes(example.text) && series.of_beginning(row);
 }
 
 bool kept_by_atexit(const Reference& row) {
@@ -103,9 +103,10 @@ void join(const Series& from, Series& to) {
     to.form = from.form;
   }
   to.container = to.container || from.container;
-  if (to.example.which != from.example.which) to.example.which = "several calls";
-  to.calls.insert(to.calls.end(), from.calls.begin(), from.calls.end());
-  for (size_t i = 0; i < to.call_counts.size(); ++i) to.call_counts[i] += from.call_counts[i];
+  if (to.example.which != from.example.which)
+    to.example.which = from.example.begin.depth != 0 ? "several calls" : "several objects";
+  to.beginnings.insert(to.beginnings.end(), from.beginnings.begin(), from.beginnings.end());
+  for (size_t i = 0; i < to.beginning_counts.size(); ++i) to.beginning_counts[i] += from.beginning_counts[i];
 }
 
 }  // namespace
@@ -122,13 +123,13 @@ Case::Case(std::vector<View> views, bool whole)
 
 void Case::find_series() {
   using Key = std::tuple<uint8_t, std::string, std::string>;
-  std::map<Key, std::map<CallId, Series>> all;
+  std::map<Key, std::map<Beginning, Series>> all;
   for (size_t i = 0; i < views_.size(); ++i) {
     const View& view = views_[i];
     for (const Reference& row : view.dump.references.rows) {
       if (!holds(row) || !view.selection.tensor(row.tensor)) continue;
       const std::string form = form_of(row);
-      Series& series = all[{row.root, without_thread(row.scope), form}][row.call];
+      Series& series = all[{row.root, without_thread(row.scope), form}][row.begin];
       series.members.resize(views_.size());
       add_member(series, i, row, form);
     }
@@ -160,8 +161,8 @@ bool Case::grows_alone(const Series& series) const {
 
 // Variables of one name are several where several calls of the function run at once. One that grows by itself is a
 // series of its own. The others are one: calls may become more, each of which keeps a little.
-void Case::add_series_of(std::map<CallId, Series>& calls) {
-  const auto beside_another = [&](const CallId& call) {
+void Case::add_series_of(std::map<Beginning, Series>& calls) {
+  const auto beside_another = [&](const Beginning& call) {
     return std::any_of(calls.begin(), calls.end(), [&](const auto& other) {
       return other.first != call && in_one_dump(other.second, calls[call]);
     });
@@ -169,8 +170,9 @@ void Case::add_series_of(std::map<CallId, Series>& calls) {
   std::optional<Series> others;
   for (auto& [call, series] : calls) {
     if (calls.size() > 1) {
-      series.calls = {call};
-      for (const std::vector<uint32_t>& members : series.members) series.call_counts.push_back(members.empty() ? 0 : 1);
+      series.beginnings = {call};
+      for (const std::vector<uint32_t>& members : series.members)
+        series.beginning_counts.push_back(members.empty() ? 0 : 1);
     }
     if (calls.size() > 1 && call.known() && beside_another(call) && grows_alone(series)) {
       series_.push_back(series);
@@ -223,12 +225,12 @@ std::vector<Series> Case::containers() const {
 }
 
 std::vector<Series> Case::by_container(const std::vector<const Series*>& some) const {
-  std::map<std::tuple<uint8_t, std::string, std::string, std::vector<CallId>>, Series> all;
+  std::map<std::tuple<uint8_t, std::string, std::string, std::vector<Beginning>>, Series> all;
   for (const Series* each : some) {
     const Series& series = *each;
     // Layers of one network are named together.
     const std::string form = with_any_number(series.form);
-    const auto key = std::tuple(series.example.root, series.example.scope, container_of(form), series.calls);
+    const auto key = std::tuple(series.example.root, series.example.scope, container_of(form), series.beginnings);
     const auto [found, added] = all.try_emplace(key, series);
     if (added) continue;
     Series& whole = found->second;
@@ -316,7 +318,7 @@ void Case::add(LeakFinding finding, std::span<const uint32_t> nodes) {
 namespace {
 
 bool is_of(const Reference& row, const Series& series) {
-  if (row.root != series.example.root || !series.of_call(row)) return false;
+  if (row.root != series.example.root || !series.of_beginning(row)) return false;
   if (without_thread(row.scope) != without_thread(series.example.scope)) return false;
   const std::string form = form_of(row);
   if (!series.several) return fits(form, series.form);

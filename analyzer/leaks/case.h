@@ -32,16 +32,16 @@ struct Series {
   std::string form;        // "losses[*]", "model.adapters.*.weight": what its references have in common
   bool container = false;  // an index in the text, a chain of objects, an object of C without field names, many threads
   bool several = false;    // what entries hold under several names: x[*].state and x[*].action
-  std::vector<CallId> calls;                   // the running calls whose variable it is; empty: any
-  std::vector<uint64_t> call_counts;           // by dump: how many of them have it; empty: not known
+  std::vector<Beginning> beginnings;           // running calls and objects that have it; empty: any
+  std::vector<uint64_t> beginning_counts;      // by dump: how many of them have it; empty: not known
   std::vector<std::vector<uint32_t>> members;  // tensors, by dump
   Growth growth;                               // bytes: of the storages they lie in
 
   // What a threading.local keeps, each thread its own.
   bool of_many_threads() const { return example.scope.ends_with("thread *"); }
   bool of_atexit() const { return kept_by_atexit(example); }
-  bool of_call(const Reference& row) const {
-    return calls.empty() || std::find(calls.begin(), calls.end(), row.call) != calls.end();
+  bool of_beginning(const Reference& row) const {
+    return beginnings.empty() || std::find(beginnings.begin(), beginnings.end(), row.begin) != beginnings.end();
   }
 };
 
@@ -92,7 +92,7 @@ class Case {
 
  private:
   void find_series();
-  void add_series_of(std::map<CallId, Series>& calls);
+  void add_series_of(std::map<Beginning, Series>& calls);
   bool grows_alone(const Series& series) const;
   void join_named_entries();
 

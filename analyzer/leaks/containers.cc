@@ -82,7 +82,10 @@ void find_container(Case& find, const Series& series) {
   finding.holders = {find.label(series)};
   finding.advice = of_module(series) ? Advice::bound_cache : Advice::bound_container;
   if (of_many_handlers(find, series)) finding.advice = Advice::unregister_handlers;
-  if (series.of_many_threads() || grows(series.call_counts)) finding.advice = Advice::end_threads;
+  const auto root = ReferenceRoot(series.example.root);
+  const bool more = grows(series.beginning_counts);
+  if (series.of_many_threads() || (more && root == ReferenceRoot::local)) finding.advice = Advice::end_threads;
+  if (more && root == ReferenceRoot::suspended) finding.advice = Advice::close_generators;
   finding.growth = series.growth;
   // What its entries retain is larger than they are where they have graphs, and less where others hold them, too.
   Retained kept;
@@ -109,6 +112,9 @@ void find_container(Case& find, const Series& series) {
   if (shared) {
     finding.evidence.push_back({FactKind::shared_graph, graph_too});
     finding.shared = saved_below(find.retention(), members);
+  }
+  if (std::any_of(series.beginning_counts.begin(), series.beginning_counts.end(), [](uint64_t n) { return n > 1; })) {
+    finding.evidence.push_back({FactKind::same_names, series.beginning_counts});
   }
   const std::vector<uint32_t> nodes = find.retention().nodes_of(members);
   if (!nodes.empty()) {

@@ -50,6 +50,7 @@ enum class FactKind : uint8_t {
   every_interval_kept,  // no value: some entries of every interval are still there
   unfinished_calls,     // calls that have the variable: threads, generators
   calls_stay,           // no value: nearly all calls of each dump are in the last one
+  same_names,           // running calls, or objects, that have a holder of this name
   entries_with_grad_fn,
   graphs_of_entries,
   cpp_tensors,

@@ -88,7 +88,7 @@ void add_variables(const Case& find, std::vector<Suspect>& suspects) {
     const Series* largest = nullptr;
     std::vector<uint32_t> members;
   };
-  std::map<std::tuple<uint8_t, std::string, std::string, std::vector<CallId>>, Container> containers;
+  std::map<std::tuple<uint8_t, std::string, std::string, std::vector<Beginning>>, Container> containers;
   const View& last = find.last();
   for (const Series& series : find.series()) {
     const std::vector<uint32_t>& members = series.members.back();
@@ -100,7 +100,7 @@ void add_variables(const Case& find, std::vector<Suspect>& suspects) {
     if (births.steps < kLeastGenerations && (is_state(find, members) || in_module_call(find, series, members)))
       continue;
     Container& container =
-        containers[{series.example.root, series.example.scope, container_of(series.form), series.calls}];
+        containers[{series.example.root, series.example.scope, container_of(series.form), series.beginnings}];
     container.members.insert(container.members.end(), members.begin(), members.end());
     if (container.largest == nullptr || series.growth.bytes.back() > container.largest->growth.bytes.back()) {
       container.largest = &series;

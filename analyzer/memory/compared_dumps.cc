@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dump/running_calls.h"
+#include "dump/same_names.h"
 #include "dump_generated.h"
 #include "memory/difference.h"
 #include "recording/moment.h"
@@ -17,14 +17,14 @@ std::vector<Dump> read_all(const std::vector<std::string>& paths) {
   return dumps;
 }
 
-// A variable that several calls have in one of the dumps has the same names in all.
-void tell_calls_of_run_apart(std::vector<Dump>& dumps) {
+// A name that several holders have in one of the dumps has the same additions in all.
+void tell_same_names_of_run_apart(std::vector<Dump>& dumps) {
   std::vector<References*> references;
   for (Dump& dump : dumps) {
     if (!same_run(dumps.front(), dump)) return;
     references.push_back(&dump.references);
   }
-  tell_calls_apart(references);
+  tell_same_names_apart(references);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ ComparedDumps::ComparedDumps(const std::vector<std::string>& paths, const Filter
     : ComparedDumps(read_all(paths), filter, symbols) {}
 
 ComparedDumps::ComparedDumps(std::vector<Dump> read, const Filter& filter, const SymbolOptions& symbols) {
-  tell_calls_of_run_apart(read);
+  tell_same_names_of_run_apart(read);
   for (Dump& dump : read) dumps_.push_back(std::make_unique<OpenedDump>(std::move(dump), symbols));
   auto earlier = [](const std::unique_ptr<OpenedDump>& a, const std::unique_ptr<OpenedDump>& b) {
     return a->dump.process.dump_ns < b->dump.process.dump_ns;

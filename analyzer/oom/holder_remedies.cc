@@ -27,7 +27,7 @@ std::string container_of(const std::string& text) {
 }
 
 bool same_container(const Series& a, const Series& b) {
-  return a.example.root == b.example.root && a.example.scope == b.example.scope && a.calls == b.calls &&
+  return a.example.root == b.example.root && a.example.scope == b.example.scope && a.beginnings == b.beginnings &&
          container_of(a.example.text) == container_of(b.example.text);
 }
 

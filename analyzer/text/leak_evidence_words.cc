@@ -27,6 +27,7 @@ constexpr analyzer::EnumWords<FactKind> kLabels[] = {
     {FactKind::every_interval_kept, "tensors made in every interval are still in it"},
     {FactKind::unfinished_calls, "calls with such a variable"},
     {FactKind::calls_stay, "calls of the dumps before are still there in the last one"},
+    {FactKind::same_names, "different holders of this name"},
     {FactKind::entries_with_grad_fn, "of these with a grad_fn"},
     {FactKind::graphs_of_entries, "retained by their graphs"},
     {FactKind::cpp_tensors, "tensors that no Python object, graph node, gradient or view refers to"},

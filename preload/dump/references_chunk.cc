@@ -12,19 +12,25 @@ namespace {
 size_t expected_bytes(const python::References& references) {
   constexpr size_t kStringBytes = 16;  // length, zero, alignment and the place in the table
   constexpr size_t kRest = size_t{16} << 10;
+  const size_t places = references.call_of.size() + references.begins_at.size() + references.node_call_of.size() +
+                        references.node_begins_at.size();
   return references.strings.bytes() + references.strings.size() * kStringBytes +
          references.references.size() * sizeof(format::Reference) +
          references.tensors.size() * sizeof(format::TensorObject) + references.slots.size() * sizeof(format::SlotName) +
          references.nodes.size() * sizeof(format::NodeReference) +
          references.within.size() * sizeof(format::TensorWithin) +
-         references.calls.size() * sizeof(format::RunningCall) + references.call_of.size() * sizeof(uint32_t) +
-         (references.ids.size() + references.freed.size()) * sizeof(uint64_t) + kRest;
+         references.calls.size() * sizeof(format::RunningCall) + places * sizeof(uint32_t) +
+         (references.ids.size() + references.freed.size() + references.beginnings.size()) * sizeof(uint64_t) + kRest;
 }
 
 size_t without_zeros_at_end(const PageArray<uint32_t>& values) {
   size_t count = values.size();
   while (count > 0 && values[count - 1] == 0) --count;
   return count;
+}
+
+auto places(flatbuffers::FlatBufferBuilder& builder, const PageArray<uint32_t>& values) {
+  return builder.CreateVector(values.data(), without_zeros_at_end(values));
 }
 
 }  // namespace
@@ -44,13 +50,17 @@ bool write_references(const python::References& references, DumpFile& file) {
   const auto within = builder.CreateVectorOfStructs(references.within.data(), references.within.size());
   const auto ids = builder.CreateVector(references.ids.data(), references.ids.size());
   const auto calls = builder.CreateVectorOfStructs(references.calls);
-  const auto call_of = builder.CreateVector(references.call_of.data(), without_zeros_at_end(references.call_of));
+  const auto call_of = places(builder, references.call_of);
+  const auto beginnings = builder.CreateVector(references.beginnings.data(), references.beginnings.size());
+  const auto begins_at = places(builder, references.begins_at);
+  const auto node_call_of = places(builder, references.node_call_of);
+  const auto node_begins_at = places(builder, references.node_begins_at);
   const auto freed = builder.CreateVector(references.freed.data(), references.freed.size());
-  return chunk.append_to(
-      file,
-      format::CreateReferences(builder, references.complete, detail, strings, rows, tensors, slots, nodes,
-                               references.objects, references.gil_ns, references.stopped_by, references.time_limit_ms,
-                               references.memory_limit, references.memory_taken, ids, freed, within, calls, call_of));
+  return chunk.append_to(file, format::CreateReferences(
+                                   builder, references.complete, detail, strings, rows, tensors, slots, nodes,
+                                   references.objects, references.gil_ns, references.stopped_by,
+                                   references.time_limit_ms, references.memory_limit, references.memory_taken, ids,
+                                   freed, within, calls, call_of, beginnings, begins_at, node_call_of, node_begins_at));
 }
 
 }  // namespace tensorscope::dump

@@ -11,15 +11,20 @@ namespace {
 // The name that the program gave it, else its holder in Python.
 std::string name_in_python(const TensorLinks& links, uint32_t tensor) {
   rules::Reference best;
+  size_t place = 0;
   bool found = false;
   for (size_t i = 0; i < links.references(tensor).size(); ++i) {
     const rules::Reference row = links.reference(tensor, i);
     if (row.root == format::ReferenceRoot::user) return rules::reference_text(row);
     if (rules::is_only_a_name(row.root) || (found && !rules::names_holder_before(row, best))) continue;
     best = row;
+    place = i;
     found = true;
   }
-  return found ? rules::holder_text(best) : std::string();
+  if (!found) return "";
+  const std::string which = links.which(tensor, place);
+  best.which = which;
+  return rules::holder_text(best);
 }
 
 std::string slot_name(const DumpTables& tables, const TensorLinks::Slot& held) {

@@ -61,6 +61,10 @@ TensorLinks::TensorLinks(const DumpTables& tables) : tables_(tables) {
     const uint32_t tensor = number_of(tensors, references[row].tensor());
     if (tensor != kNone) first_reference_[tensor] = row;
   }
+  for (const format::RunningCall& call : tables.references.calls) {
+    same_names_.add_thread(tables.references.strings[call.thread_name()], call.thread());
+  }
+  for (uint32_t number = 0; number < references.size(); ++number) same_names_.add(row(number), beginning(number));
   for (uint32_t row = 0; row < tables.references.tensors.size(); ++row) {
     const uint32_t tensor = number_of(tensors, tables.references.tensors[row].tensor());
     if (tensor != kNone) object_[tensor] = row;
@@ -101,10 +105,29 @@ std::span<const format::Reference> TensorLinks::references(uint32_t tensor) cons
   return {rows.data() + first, end - first};
 }
 
-rules::Reference TensorLinks::reference(uint32_t tensor, size_t i) const {
-  const format::Reference& row = tables_.references.references[first_reference_[tensor] + i];
+rules::Reference TensorLinks::row(uint32_t number) const {
+  const format::Reference& row = tables_.references.references[number];
   const python::TextPool& texts = tables_.references.strings;
   return {row.root(), row.role(), texts[row.text()], texts[row.scope()], texts[row.holder()]};
+}
+
+// Of the reference in this row: as the analyzer reads it from the dump.
+rules::Beginning TensorLinks::beginning(uint32_t number) const {
+  const python::References& found = tables_.references;
+  const uint32_t call = number < found.call_of.size() ? found.call_of[number] : 0;
+  const uint32_t object = number < found.begins_at.size() ? found.begins_at[number] : 0;
+  if (call != 0) return {found.calls[call - 1].thread(), found.calls[call - 1].depth(), 0};
+  if (object != 0) return {0, 0, found.beginnings[object - 1]};
+  return {};
+}
+
+rules::Reference TensorLinks::reference(uint32_t tensor, size_t i) const {
+  return row(first_reference_[tensor] + uint32_t(i));
+}
+
+std::string TensorLinks::which(uint32_t tensor, size_t i) const {
+  const uint32_t number = first_reference_[tensor] + uint32_t(i);
+  return same_names_.which(row(number), beginning(number));
 }
 
 const format::TensorObject* TensorLinks::object(uint32_t tensor) const {

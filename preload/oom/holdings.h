@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "dump/tensor_facts.h"
@@ -17,6 +18,7 @@
 #include "python/references.h"
 #include "tensorscope/rules/categories.h"
 #include "tensorscope/rules/reference_text.h"
+#include "tensorscope/rules/same_names.h"
 #include "torch/graph/graph.h"
 
 namespace tensorscope::oom {
@@ -45,6 +47,7 @@ class TensorLinks {
 
   std::span<const format::Reference> references(uint32_t tensor) const;
   rules::Reference reference(uint32_t tensor, size_t i) const;  // of these, with its texts
+  std::string which(uint32_t tensor, size_t i) const;           // as rules::Reference::which, which it lacks
   const format::TensorObject* object(uint32_t tensor) const;    // null: Python never saw it, or was not looked through
   format::ReferenceWithin within(uint32_t tensor) const { return within_[tensor]; }
   uint32_t gradient_of(uint32_t tensor) const { return gradient_of_[tensor]; }
@@ -56,7 +59,11 @@ class TensorLinks {
   Slot saved_by(uint32_t tensor) const { return saved_by_[tensor]; }  // accumulators apart
 
  private:
+  rules::Reference row(uint32_t number) const;
+  rules::Beginning beginning(uint32_t number) const;
+
   const DumpTables& tables_;
+  rules::SameNames same_names_;
   std::vector<uint32_t> first_reference_, object_, gradient_of_;
   std::vector<format::ReferenceWithin> within_;
   std::vector<Slot> saved_by_;

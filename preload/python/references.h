@@ -32,7 +32,11 @@ struct References {
   PageArray<uint64_t> ids;    // of the objects of `tensors`
   PageArray<uint64_t> freed;  // serials, ascending
   std::vector<format::RunningCall> calls;
-  PageArray<uint32_t> call_of;  // of each of `references`: its place in `calls` plus 1, 0: none
+  PageArray<uint32_t> call_of;       // of each of `references`: its place in `calls` plus 1, 0: none
+  PageArray<uint64_t> beginnings;    // id() of the objects that texts begin at
+  PageArray<uint32_t> begins_at;     // of each of `references`: its place in `beginnings` plus 1, 0: none
+  PageArray<uint32_t> node_call_of;  // the same of each of `nodes`
+  PageArray<uint32_t> node_begins_at;
 };
 
 // What a tensor keeps alive, for the order in which tensors get names, and where. In serial order.

@@ -91,7 +91,8 @@ struct ReferenceSpec {
   format::ReferenceWithin within = format::ReferenceWithin::nothing;
   uint64_t thread = 0;  // of the running call whose variable it is
   std::string thread_name{};
-  uint32_t depth = 0;  // 0: no call is written
+  uint32_t depth = 0;      // 0: no call is written
+  uint64_t begins_at = 0;  // id() of the object that the text begins at; 0: none
 };
 
 struct TensorObjectSpec {

@@ -105,12 +105,15 @@ Chunk DumpBuilder::reference_chunk() const {
   std::vector<format::Reference> references;
   std::vector<format::TensorWithin> within;
   std::vector<format::RunningCall> calls;
-  std::vector<uint32_t> call_of;
+  std::vector<uint32_t> call_of, begins_at;
+  std::vector<uint64_t> beginnings;
   for (const ReferenceSpec& row : references_) {
     references.emplace_back(row.tensor, texts(row.text), texts(row.scope), texts(row.holder), row.node, row.steps,
                             row.root, row.role);
     if (row.depth != 0) calls.emplace_back(row.thread, texts(row.thread_name), row.depth);
     call_of.push_back(row.depth != 0 ? uint32_t(calls.size()) : 0);
+    if (row.begins_at != 0) beginnings.push_back(row.begins_at);
+    begins_at.push_back(row.begins_at != 0 ? uint32_t(beginnings.size()) : 0);
     if (row.within != format::ReferenceWithin::nothing) within.emplace_back(row.tensor, texts(row.text), row.within);
   }
   std::vector<format::TensorObject> objects;
@@ -130,13 +133,15 @@ Chunk DumpBuilder::reference_chunk() const {
   auto within_rows = fbb.CreateVectorOfStructs(within);
   auto call_rows = fbb.CreateVectorOfStructs(calls);
   auto call_numbers = fbb.CreateVector(call_of);
+  auto objects_begun_at = fbb.CreateVector(beginnings);
+  auto beginning_numbers = fbb.CreateVector(begins_at);
   auto slot_rows = fbb.CreateVectorOfStructs(slots);
   auto node_rows = fbb.CreateVectorOfStructs(nodes);
-  return finished(
-      format::kReferences, fbb,
-      format::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows, slot_rows,
-                               node_rows, references_.size(), 0, names_stopped_by, names_time_limit_ms,
-                               names_memory_limit, 0, 0, 0, within_rows, call_rows, call_numbers));
+  return finished(format::kReferences, fbb,
+                  format::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows,
+                                           slot_rows, node_rows, references_.size(), 0, names_stopped_by,
+                                           names_time_limit_ms, names_memory_limit, 0, 0, 0, within_rows, call_rows,
+                                           call_numbers, objects_begun_at, beginning_numbers));
 }
 
 }  // namespace tensorscope::testing

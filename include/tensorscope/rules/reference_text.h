@@ -19,7 +19,7 @@ struct Reference {
   std::string_view text;        // "history[1043]['loss']"
   std::string_view scope;       // "train.py", "Block.forward"
   std::string_view holder;      // type of the direct holder, "" for a variable
-  std::string_view which = {};  // of several running calls that have this variable; "" where there is one
+  std::string_view which = {};  // of several holders of this name; "" where there is one
 };
 
 namespace detail {
@@ -30,8 +30,9 @@ inline std::string joined(std::string_view a, std::string_view b, std::string_vi
   return out.append(a).append(b).append(c).append(d);
 }
 
-inline std::string text_with_root(format::ReferenceRoot root, std::string_view text, std::string_view scope,
+inline std::string text_with_root(format::ReferenceRoot root, std::string_view text, std::string_view place,
                                   std::string_view which) {
+  const std::string scope = place.empty() || which.empty() ? std::string(place) : joined(place, ", ", which);
   const auto behind = [&](std::string_view what) {
     return scope.empty() ? std::string(text) : joined(text, what, scope, ")");
   };
@@ -44,14 +45,15 @@ inline std::string text_with_root(format::ReferenceRoot root, std::string_view t
     case format::ReferenceRoot::node:
       return before("");
     case format::ReferenceRoot::local:
-      return scope.empty() || which.empty() ? behind(" (local of ")
-                                            : joined(text, " (local of ", joined(scope, ", ", which), ")");
+      return behind(" (local of ");
     case format::ReferenceRoot::suspended:
       return behind(" (in the waiting ");
     case format::ReferenceRoot::traceback:
       return before("traceback of ");
     case format::ReferenceRoot::thread: {
-      const std::string_view state = scope.starts_with("context") ? scope : std::string_view("state of a thread");
+      const std::string state = scope.starts_with("context") ? scope
+                                : which.empty()              ? "state of a thread"
+                                                             : joined("state of a thread, ", which, "");
       return text.empty() ? std::string(state) : joined(text, " (", state, ")");
     }
     case format::ReferenceRoot::extension:

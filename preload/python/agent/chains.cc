@@ -33,6 +33,12 @@ void add_attribute(std::string& text, std::string_view name) {
   text += name;
 }
 
+// Whether two roots with the same texts may be two objects that a person would take for one.
+bool named_by_object(const Root& root) {
+  return !root.main && root.kind != ReferenceRoot::local && root.kind != ReferenceRoot::node &&
+         root.kind != ReferenceRoot::cycle;
+}
+
 // In Chains::way_.
 constexpr uint32_t kOnWay = 1, kFirstAnswer = 2;
 constexpr uint32_t kNoAnswer = UINT32_MAX;
@@ -146,6 +152,7 @@ Chain Chains::begin(uint32_t object) const {
   chain.main = root.main;
   chain.call = root.call;
   chain.root_object = object;
+  if (named_by_object(root)) chain.begins_at = object;
   const Kind kind = graph_.kind(object);
   if (root.kind == ReferenceRoot::global && chain.text.empty()) {
     chain.position = Position::globals;
@@ -172,7 +179,8 @@ void Chains::keep(uint32_t object, const Chain& chain) {
                      chain.within,
                      chain.in_optimizer_state,
                      chain.main,
-                     chain.call};
+                     chain.call,
+                     chain.begins_at};
   if (texts_.full() || !kept_.push(kept)) return limits_.memory_ran_out();
   number_[object] = uint32_t(kept_.size());
 }
@@ -191,7 +199,8 @@ Chain Chains::kept(uint32_t object) const {
           kept.in_optimizer_state,
           kept.within,
           kept.main,
-          kept.call};
+          kept.call,
+          kept.begins_at};
 }
 
 Chain Chains::of(uint32_t object) {
@@ -272,6 +281,7 @@ void Chains::enter_variable(Chain& chain, uint32_t from, std::string_view name) 
     chain.scope = function + keeper;
   }
   chain.text = name;
+  chain.begins_at = from;
   chain.position = Position::plain;
 }
 

@@ -48,6 +48,9 @@ struct Chain {
   format::ReferenceWithin within = format::ReferenceWithin::nothing;  // what the chain contains
   bool main = false;                                                  // from the main script's globals
   uint32_t call = 0;                                                  // as Root::call
+  // The object that the text begins at: the root, or the generator or frame whose variable it is. kNoObject: a variable
+  // of a running call or of the main script, or what is told apart otherwise.
+  uint32_t begins_at = kNoObject;
 };
 
 class Chains {
@@ -90,7 +93,7 @@ class Chains {
     Chain::Position position;
     format::ReferenceWithin within;
     bool in_optimizer_state, main;
-    uint32_t call;
+    uint32_t call, begins_at;
   };
 
   void sort_questions();

@@ -44,7 +44,7 @@ bool choose_rows(const ObjectGraph& graph, const std::unordered_map<uint32_t, ui
 }  // namespace
 
 void write_node_rows(const ObjectGraph& graph, const torch::GraphSeeds& seeds, const ObjectPaths& paths, Chains& chains,
-                     LookLimits& limits, References& out) {
+                     LookLimits& limits, Beginnings& beginnings, References& out) {
   std::unordered_map<uint32_t, uint32_t> nodes;  // object -> node
   for (const auto& node : seeds.nodes) {
     if (limits.reached()) return;
@@ -61,7 +61,10 @@ void write_node_rows(const ObjectGraph& graph, const torch::GraphSeeds& seeds, c
     if (row.holder != kNoObject) chains.lead_on(chain, row.holder, row.object, row.answer);
     const uint32_t text = out.strings.intern(chain.text), scope = out.strings.intern(chain.scope);
     if (!chains.ready() || out.strings.full()) return;
-    if (!out.nodes.emplace_back(text, scope, row.node, chain.root)) return limits.memory_ran_out();
+    const bool room = out.nodes.emplace_back(text, scope, row.node, chain.root) &&
+                      out.node_call_of.push(beginnings.row_of_call(chain.root, chain.call)) &&
+                      out.node_begins_at.push(beginnings.row_of_object(chain.begins_at));
+    if (!room) return limits.memory_ran_out();
   }
 }
 

@@ -3,6 +3,7 @@
 // Context: agent.
 #pragma once
 
+#include "python/agent/beginnings.h"
 #include "python/agent/chains.h"
 #include "python/agent/look_limits.h"
 #include "python/agent/object_graph.h"
@@ -14,6 +15,6 @@ namespace tensorscope::python::agent {
 
 // The nearest holders of each node. Where a limit is reached, rows are missing.
 void write_node_rows(const ObjectGraph& graph, const torch::GraphSeeds& seeds, const ObjectPaths& paths, Chains& chains,
-                     LookLimits& limits, References& out);
+                     LookLimits& limits, Beginnings& beginnings, References& out);
 
 }  // namespace tensorscope::python::agent

@@ -108,13 +108,14 @@ class Look {
     name_modules(tensors, modules, optimizers, paths, chains);
     GivenNames given(gil_, facts_.serial, limits_);
     given.read(names_.modules);
-    if (facts_.graph) write_node_rows(graph_, *facts_.graph, paths, chains, limits_, out_);
+    const std::vector<RunningCall> calls = running_calls(gil_, running, attributes_);
+    Beginnings beginnings(graph_, calls, out_);
+    if (facts_.graph) write_node_rows(graph_, *facts_.graph, paths, chains, limits_, beginnings, out_);
     find_slot_names(gil_, out_);
 
     begin(kNaming);
-    const std::vector<RunningCall> calls = running_calls(gil_, running, attributes_);
     ReferenceRows rows(gil_, classes_,
-                       {graph_, complete, reachable_, paths, locals_, calls, tensors, optimizers, given}, chains,
+                       {graph_, complete, reachable_, paths, locals_, beginnings, tensors, optimizers, given}, chains,
                        limits_, out_);
     write_tensors(tensors, paths, chains, rows);
     rows.write_given_names();

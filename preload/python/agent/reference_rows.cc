@@ -54,6 +54,7 @@ bool ReferenceRows::write_all(const TensorObjects::Tensor& tensor, std::span<con
   if (written) return true;
   out_.references.resize(before);
   out_.call_of.resize(before);
+  out_.begins_at.resize(before);
   out_.tensors.resize(out_.ids.size());
   limits_.memory_ran_out();  // or another limit was reached before
   return false;
@@ -102,16 +103,23 @@ void ReferenceRows::write_references(const TensorObjects::Tensor& tensor, std::s
   sort_by_steps(first);
 }
 
-// The rows from this one on, each with its call.
+// The rows from this one on, each with where it begins.
 void ReferenceRows::sort_by_steps(size_t first) {
-  if (out_.call_of.size() != out_.references.size()) return;  // no memory: these rows are taken back
-  std::vector<std::pair<format::Reference, uint32_t>> rows;
-  for (size_t i = first; i < out_.references.size(); ++i) rows.emplace_back(out_.references[i], out_.call_of[i]);
+  if (out_.begins_at.size() != out_.references.size()) return;  // no memory: these rows are taken back
+  struct Row {
+    format::Reference reference;
+    uint32_t call, begins_at;
+  };
+  std::vector<Row> rows;
+  for (size_t i = first; i < out_.references.size(); ++i) {
+    rows.push_back({out_.references[i], out_.call_of[i], out_.begins_at[i]});
+  }
   std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return a.first.steps() < b.first.steps(); });
+                   [](const Row& a, const Row& b) { return a.reference.steps() < b.reference.steps(); });
   for (size_t i = 0; i < rows.size(); ++i) {
-    out_.references[first + i] = rows[i].first;
-    out_.call_of[first + i] = rows[i].second;
+    out_.references[first + i] = rows[i].reference;
+    out_.call_of[first + i] = rows[i].call;
+    out_.begins_at[first + i] = rows[i].begins_at;
   }
 }
 
@@ -132,7 +140,7 @@ void ReferenceRows::write_reference(const TensorObjects::Tensor& tensor, const H
   const bool packed = chain.root == ReferenceRoot::node && chain.text.starts_with("packed");
   add(tensor.serial, chain.text, chain.scope, variable ? "" : short_class_name(gil_, found_.graph.object(row.holder)),
       chain.node, chain.steps > 0 ? chain.steps - 1 : 0, chain.root, packed ? ReferenceRole::saved : chain.role,
-      chain.call);
+      chain.call, chain.begins_at);
   if (chain.within == format::ReferenceWithin::nothing) return;
   if (!out_.within.emplace_back(tensor.serial, out_.strings.intern(chain.text), chain.within)) limits_.memory_ran_out();
 }
@@ -150,32 +158,22 @@ void ReferenceRows::write_given_names() {
   }
 }
 
-// The number plus 1 of a frame's row in `calls`.
-uint32_t ReferenceRows::row_of_call(uint32_t call) {
-  if (call == 0 || call > found_.calls.size()) return 0;
-  const auto [found, fresh] = call_rows_.try_emplace(call);
-  if (fresh) {
-    const RunningCall& running = found_.calls[call - 1];
-    out_.calls.emplace_back(running.thread, out_.strings.intern(running.thread_name), running.depth);
-    found->second = uint32_t(out_.calls.size());
-  }
-  return found->second;
-}
-
 void ReferenceRows::add(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder,
-                        uint32_t node, uint32_t steps, ReferenceRoot root, ReferenceRole role, uint32_t call) {
+                        uint32_t node, uint32_t steps, ReferenceRoot root, ReferenceRole role, uint32_t call,
+                        uint32_t begins_at) {
   const bool room =
       out_.references.emplace_back(tensor, out_.strings.intern(text), out_.strings.intern(scope),
                                    out_.strings.intern(holder), root == ReferenceRoot::node ? node : UINT32_MAX,
                                    uint16_t(std::min<uint32_t>(steps, UINT16_MAX)), root, role) &&
-      out_.call_of.push(root == ReferenceRoot::local ? row_of_call(call) : 0);
+      out_.call_of.push(found_.beginnings.row_of_call(root, call)) &&
+      out_.begins_at.push(found_.beginnings.row_of_object(begins_at));
   if (!room) limits_.memory_ran_out();
 }
 
 bool ReferenceRows::too_much() {
   const MemoryLimit* limit = MemoryLimit::current();
   const uint64_t bytes = out_.strings.bytes() +
-                         out_.references.size() * (sizeof(format::Reference) + sizeof(uint32_t)) +
+                         out_.references.size() * (sizeof(format::Reference) + 2 * sizeof(uint32_t)) +
                          out_.tensors.size() * (sizeof(format::TensorObject) + sizeof(uint64_t));
   if (!limit || double(bytes) < double(limit->bytes()) * kFoundMemory) return false;
   limits_.memory_ran_out();

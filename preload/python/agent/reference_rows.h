@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "python/agent/beginnings.h"
 #include "python/agent/chains.h"
 #include "python/agent/given_names.h"
 #include "python/agent/look_limits.h"
@@ -18,7 +19,6 @@
 #include "python/agent/object_paths.h"
 #include "python/agent/optimizers.h"
 #include "python/agent/roots.h"
-#include "python/agent/running_calls.h"
 #include "python/agent/tensor_objects.h"
 #include "python/references.h"
 
@@ -37,7 +37,7 @@ struct FoundObjects {
   const std::vector<bool>& reachable;  // by object
   const ObjectPaths& paths;
   const LocalsByObject& locals;
-  const std::vector<RunningCall>& calls;  // of the running frames, in their order
+  Beginnings& beginnings;
   const TensorObjects& tensors;
   const Optimizers& optimizers;
   GivenNames& given;
@@ -73,9 +73,9 @@ class ReferenceRows {
   void write_reference(const TensorObjects::Tensor& tensor, const Holder& holder);
   void write_given(uint64_t serial, const std::vector<GivenName>& names);
   void add(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder, uint32_t node,
-           uint32_t steps, format::ReferenceRoot root, format::ReferenceRole role, uint32_t call = 0);
+           uint32_t steps, format::ReferenceRoot root, format::ReferenceRole role, uint32_t call = 0,
+           uint32_t begins_at = kNoObject);
   void sort_by_steps(size_t first);
-  uint32_t row_of_call(uint32_t call);
   format::WrapperState state(const TensorObjects::Tensor& tensor, size_t variables) const;
   std::string_view own_name(uint32_t tensor) const;
   bool too_much();
@@ -87,7 +87,6 @@ class ReferenceRows {
   LookLimits& limits_;
   References& out_;
   std::unordered_map<const Object*, TypeFacts> types_;
-  std::unordered_map<uint32_t, uint32_t> call_rows_;  // by frame's number plus 1
 };
 
 }  // namespace tensorscope::python::agent

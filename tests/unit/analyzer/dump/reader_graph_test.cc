@@ -1,10 +1,10 @@
 // Reading of the autograd graph and of Python's references, sound and hostile.
-// Covers: analyzer/dump/{row_collector_graph,row_collector_references,running_calls}.cc
+// Covers: analyzer/dump/{row_collector_graph,row_collector_references,same_names}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "dump/reader.h"
-#include "dump/running_calls.h"
+#include "dump/same_names.h"
 #include "support/dump_builder.h"
 #include "tensorscope/dump_format.h"
 
@@ -172,7 +172,7 @@ TEST(ReaderGraph, WhatOneDumpTellsApartHasTheSameNamesInTheOther) {
   refers(two, 2, "loader", 1);
   Dump first = read_graph(one.bytes()), second = read_graph(two.bytes());
   References* const run[] = {&first.references, &second.references};
-  tell_calls_apart(run);
+  tell_same_names_apart(run);
   EXPECT_EQ(first.references.rows[0].line(), "batch (local of run, thread MainThread)");
   EXPECT_EQ(second.references.rows[1].line(), "batch (local of run, thread loader)");
 }

@@ -148,6 +148,47 @@ TEST(Containers, ThreadsThatBecomeMoreAreOneFinding) {
   EXPECT_EQ(run.only().advice, Advice::end_threads);
 }
 
+// An entry of the list `seen` that a waiting generator has, this object.
+void in_generator(Scene& scene, uint64_t generator, uint64_t serial, int index,
+                  ReferenceRoot root = ReferenceRoot::suspended) {
+  testing::ReferenceSpec reference;
+  reference.tensor = scene.add(scene.plain(serial, 2048, scene.site(12)));
+  reference.root = root;
+  reference.scope = root == ReferenceRoot::suspended ? "producer" : "list";
+  reference.text = "seen[" + std::to_string(index) + "]";
+  reference.holder = "list";
+  reference.begins_at = generator;
+  scene.builder.reference(reference);
+  scene.object(reference.tensor);
+}
+
+TEST(Containers, AListThatGrowsIsNotTheOneOfAnotherGeneratorNorOfCCode) {
+  for (const ReferenceRoot root : {ReferenceRoot::suspended, ReferenceRoot::extension}) {
+    Dumps run([root](Scene& scene) {
+      for (int i = 0; i < 8; ++i) in_generator(scene, 0x7f00, serial_at(1, 20 + i), i, root);
+      for (int step = 1; step <= scene.steps(); ++step) in_generator(scene, 0x7f40, serial_at(step, 10), step, root);
+    });
+    ASSERT_THAT(run.kinds(), ElementsAre("container"));
+    EXPECT_THAT(run.only().holders.at(0), ::testing::HasSubstr(", #"));
+    EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{10, 20, 30}));
+  }
+}
+
+TEST(Containers, GeneratorsThatBecomeMoreAreNotOneGrowingThing) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      in_generator(scene, 0x7f00 + uint64_t(step) * 64, serial_at(step, 10), 0);
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().holders.at(0), "seen[0] (in the waiting producer, #*) (list)");
+  EXPECT_EQ(run.only().advice, Advice::close_generators);
+  const auto counted = [](const Fact& fact) { return fact.kind == FactKind::same_names; };
+  const auto fact = std::find_if(run.only().evidence.begin(), run.only().evidence.end(), counted);
+  ASSERT_NE(fact, run.only().evidence.end());
+  EXPECT_EQ(fact->values, (std::vector<uint64_t>{10, 20, 30}));
+}
+
 TEST(Containers, OneDumpTellsListsOfTwoThreadsApart) {
   Dumps run(
       [](Scene& scene) {

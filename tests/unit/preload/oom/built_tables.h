@@ -67,6 +67,21 @@ class BuiltTables : public testing::Test {
     references_.references.emplace_back(tensor, strings.intern(text), strings.intern(scope), strings.intern(holder),
                                         UINT32_MAX, uint16_t{0}, root, role);
   }
+  // As reference(); the text begins in this call, or at this object.
+  void reference_in_call(Serial tensor, const char* text, const char* scope, const char* thread, uint64_t number) {
+    reference(tensor, text, format::ReferenceRole::plain, format::ReferenceRoot::local, scope, "list");
+    references_.calls.emplace_back(number, references_.strings.intern(thread), 1u);
+    begins(references_.call_of, uint32_t(references_.calls.size()));
+  }
+  void reference_from(uint64_t object, Serial tensor, const char* text, format::ReferenceRoot root, const char* scope) {
+    reference(tensor, text, format::ReferenceRole::plain, root, scope, "list");
+    references_.beginnings.push(object);
+    begins(references_.begins_at, uint32_t(references_.beginnings.size()));
+  }
+  void begins(PageArray<uint32_t>& places, uint32_t place) {
+    ASSERT_TRUE(places.resize(references_.references.size()));
+    places[places.size() - 1] = place;
+  }
   void object(Serial tensor, format::WrapperState state, bool optimized = false, bool trained = false) {
     references_.tensors.emplace_back(tensor, 0u, 1u, state, uint8_t(optimized), uint8_t(trained));
   }

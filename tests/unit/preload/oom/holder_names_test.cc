@@ -56,6 +56,19 @@ TEST_F(HolderNamesTest, TheProgramsOwnNameComesFirst) {
   EXPECT_EQ(name(), "attention scores");
 }
 
+TEST_F(HolderNamesTest, HoldersOfOneNameAreToldApart) {
+  reference_in_call(tensor(0x1000, 8), "seen[0]", "work", "loader", 1);
+  reference_in_call(tensor(0x2000, 8), "seen[0]", "work", "writer", 2);
+  reference_from(0x7f10, tensor(0x3000, 8), "seen[0]", ReferenceRoot::suspended, "producer");
+  reference_from(0x7f20, tensor(0x4000, 8), "seen[0]", ReferenceRoot::suspended, "producer");
+  reference_from(0x7f30, tensor(0x5000, 8), "list[0]", ReferenceRoot::extension, "list");
+  EXPECT_EQ(name(0), "seen[0] (local of work, thread loader) (list)");
+  EXPECT_EQ(name(1), "seen[0] (local of work, thread writer) (list)");
+  EXPECT_EQ(name(2), "seen[0] (in the waiting producer, #1) (list)");
+  EXPECT_EQ(name(3), "seen[0] (in the waiting producer, #2) (list)");
+  EXPECT_EQ(name(4), "list[0] (held by C code, through list) (list)");
+}
+
 // As the analyzer says it: what it is to another tensor comes before a variable.
 TEST_F(HolderNamesTest, AGradientInAVariableIsAGradient) {
   const Serial gradient = tensor(0x1000, 8);

@@ -1,0 +1,51 @@
+"""`leaks` on a real program with threads, recursion, generators, asyncio tasks and closures that have lists of one name: one of
+each kind grows, and no finding takes two for one."""
+
+# Covers: preload/python/agent/beginnings.cc analyzer/dump/same_names.cc
+
+import os
+import re
+
+import pytest
+
+import harness
+
+PROGRAM = "leak_same_names.py"
+# The list that grows in each kind, and how many lists of this name there are.
+GROWS = [
+    r"seen\[0\.\.\d+\] \(local of worker, thread reader-0\)",
+    r"seen\[0\.\.\d+\] \(in the waiting producer \(held\.generators\[0\]\)\)",
+    r"seen\[0\.\.\d+\] \(in the waiting stream \(held\.streams\[Held\]\), #1\)",
+    r"seen\[0\.\.\d+\] \(in the waiting task \(tasks\[0\]\.<coroutine>\)\)",
+    r"closure of held\.counter: seen\[0\.\.\d+\] \(local of main\)",
+    r"closure of function: seen\[0\.\.\d+\] \(held by C code, through function, #1\)",
+    r"list\[0\.\.\d+\] \(held by C code, through list, #1\)",
+]
+
+
+WIDE = {**os.environ, "COLUMNS": "250"}
+
+
+@pytest.fixture(scope="module")
+def dumps(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("same_names")
+    done = harness.run(PROGRAM, folder=folder, exit="never")
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_each_list_that_grows_is_a_finding_and_no_other(dumps):
+    text = harness.cli("leaks", *dumps, status=1, env=WIDE).stdout
+    held = re.findall(r"^\d+ .* held by (.*) \(list\), \+208\.0 KiB", text, re.M)
+    assert len(held) == len(GROWS), text
+    for form in GROWS:
+        assert sum(bool(re.fullmatch(form, name)) for name in held) == 1, f"{form}: {held}"
+    # 4 and one for each step: those of the others are in none.
+    assert re.findall(r"tensors in it: (.*)", text) == ["10 -> 23 -> 36"] * len(GROWS)
+
+
+def test_what_does_not_grow_is_told_apart_too(dumps):
+    text = harness.cli("report", dumps[-1], "--by", "holder", "--top", "0", env=WIDE).stdout
+    for name in ("seen (local of worker, thread reader-1)", "seen (local of recurse, call 1)", "seen (local of recurse, call 2)",
+                 "seen (in the waiting stream (held.streams[Held]), #2)", "seen (in the waiting task (tasks[1].<coroutine>))"):
+        assert re.search(rf" 32\.0 KiB .* {re.escape(name)}$", text, re.M), f"{name}: {text}"
