@@ -13,6 +13,7 @@
 #include "stacks/python/python_stack.h"
 #include "support/coverage.h"
 #include "support/fresh_in_child.h"
+#include "support/layout_fields.h"
 #include "support/lock_word.h"
 #include "support/options.h"
 
@@ -87,75 +88,19 @@ PROBE void probe_after_fork_in_child() {
   FreshInChild::make_all_anew();
 }
 
-namespace {
-
-// The fields of stacks::PythonLayout, each with how it is read and changed as a number.
-struct LayoutField {
-  const char* name;
-  long (*get)(const stacks::PythonLayout&);
-  void (*set)(stacks::PythonLayout&, long);
-};
-#define LAYOUT_FIELD(field)                                                              \
-  {                                                                                      \
-#field, [](const stacks::PythonLayout& layout) { return long(layout.field); },         \
-        [](stacks::PythonLayout& layout, long value) {                                     \
-          layout.field = static_cast<decltype(layout.field)>(value);                       \
-        } \
-  }
-constexpr LayoutField kLayoutFields[] = {
-    LAYOUT_FIELD(style),
-    LAYOUT_FIELD(lines),
-    LAYOUT_FIELD(instruction_unit),
-    LAYOUT_FIELD(first_shim_owner),
-    LAYOUT_FIELD(qualified_names),
-    LAYOUT_FIELD(thread_frame),
-    LAYOUT_FIELD(cframe_frame),
-    LAYOUT_FIELD(frame_previous),
-    LAYOUT_FIELD(frame_code),
-    LAYOUT_FIELD(frame_instruction),
-    LAYOUT_FIELD(frame_owner),
-    LAYOUT_FIELD(frame_locals),
-    LAYOUT_FIELD(code_filename),
-    LAYOUT_FIELD(code_name),
-    LAYOUT_FIELD(code_first_line),
-    LAYOUT_FIELD(code_line_table),
-    LAYOUT_FIELD(code_bytecode),
-    LAYOUT_FIELD(text_ascii),
-    LAYOUT_FIELD(text_other),
-    LAYOUT_FIELD(instance_values),
-    LAYOUT_FIELD(instance_dict),
-    LAYOUT_FIELD(values_pointer),
-    LAYOUT_FIELD(type_shared_keys),
-    LAYOUT_FIELD(frame_object_frame),
-    LAYOUT_FIELD(values_end),
-    LAYOUT_FIELD(frame_values_end),
-    LAYOUT_FIELD(tagged_integers),
-};
-#undef LAYOUT_FIELD
-const LayoutField* g_changed = nullptr;
-long g_changed_to = 0;
-
-}  // namespace
-
 // "name value" of each field; nothing where the layout is not known.
 PROBE const char* probe_layout() {
   static thread_local std::string text;
   stacks::PythonInterpreter interpreter;
   text.clear();
   if (stacks::find_interpreter(interpreter) != stacks::Found::yes) return "";
-  for (const LayoutField& field : kLayoutFields)
+  for (const testing::LayoutField& field : testing::kLayoutFields)
     text += std::string(field.name) + " " + std::to_string(field.get(interpreter.layout)) + "\n";
   return text.c_str();
 }
 
 // Makes one field wrong, before anything else is asked.
-PROBE void probe_change_layout(const char* name, long value) {
-  for (const LayoutField& field : kLayoutFields) {
-    if (strcmp(field.name, name) == 0) g_changed = &field;
-  }
-  g_changed_to = value;
-  stacks::set_layout_change_for_test([](stacks::PythonLayout& layout) { g_changed->set(layout, g_changed_to); });
-}
+PROBE void probe_change_layout(const char* name, long value) { testing::change_layout(name, value); }
 
 // What the coverage record says of Python stacks, then "file line function" of each frame of the calling thread.
 PROBE const char* probe_stack() {
