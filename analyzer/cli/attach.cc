@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "attach/remote_library.h"
 #include "cli/invocation.h"
-#include "cli/preload_library.h"
-#include "cli/target_process.h"
 #include "cli/verb.h"
+#include "process/preload_library.h"
+#include "process/remote_library.h"
+#include "process/target_process.h"
 
 namespace tensorscope::cli {
 

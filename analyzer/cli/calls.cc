@@ -1,5 +1,7 @@
 // calls: what ran in a program, module by module: as a tree, by name alone or one after the other; as text, JSON, a
 // picture, or for Perfetto.
+#include "export/json/calls.h"
+
 #include <fmt/format.h>
 
 #include <optional>
@@ -8,10 +10,9 @@
 #include "cli/graphviz.h"
 #include "cli/replaced_file.h"
 #include "cli/verb.h"
-#include "export/calls_dot.h"
-#include "export/calls_json.h"
-#include "text/calls_text.h"
+#include "export/pictures/calls_dot.h"
 #include "text/units.h"
+#include "text/values/calls.h"
 
 namespace tensorscope::cli {
 

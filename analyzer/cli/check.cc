@@ -5,9 +5,9 @@
 
 #include "cli/dump_options.h"
 #include "cli/verb.h"
-#include "text/change_table.h"
+#include "text/dump/change_table.h"
+#include "text/dump/group_table.h"
 #include "text/filter_words.h"
-#include "text/group_table.h"
 #include "text/units.h"
 
 namespace tensorscope::cli {

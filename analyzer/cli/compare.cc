@@ -5,8 +5,8 @@
 
 #include "cli/dump_options.h"
 #include "cli/verb.h"
-#include "export/compare_json.h"
-#include "text/compare_text.h"
+#include "export/json/comparison.h"
+#include "text/values/comparison.h"
 
 namespace tensorscope::cli {
 

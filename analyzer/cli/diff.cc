@@ -3,11 +3,11 @@
 
 #include "cli/dump_options.h"
 #include "cli/verb.h"
-#include "text/change_list.h"
-#include "text/change_table.h"
+#include "text/dump/change_list.h"
+#include "text/dump/change_table.h"
+#include "text/dump/group_table.h"
+#include "text/dump/headline.h"
 #include "text/filter_words.h"
-#include "text/group_table.h"
-#include "text/headline.h"
 #include "text/text.h"
 #include "text/units.h"
 

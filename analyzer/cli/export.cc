@@ -12,7 +12,7 @@
 #include "cli/dump_options.h"
 #include "cli/replaced_file.h"
 #include "cli/verb.h"
-#include "export/openmetrics.h"
+#include "export/profiles/openmetrics.h"
 #include "tables/database.h"
 #include "tables/parquet_export.h"
 

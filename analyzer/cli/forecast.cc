@@ -8,8 +8,8 @@
 #include "cli/dump_options.h"
 #include "cli/verb.h"
 #include "dump/reader.h"
-#include "export/forecast_json.h"
-#include "text/forecast_text.h"
+#include "export/json/forecast.h"
+#include "text/forecast/report.h"
 
 namespace tensorscope::cli {
 

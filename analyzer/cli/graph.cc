@@ -1,5 +1,7 @@
 // graph: the autograd graph behind the tensors: which graphs are alive and what they keep, what a tensor was made from,
 // how two tensors are linked, who is near one without a name; as text, JSON or a picture.
+#include "export/json/graph.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -14,10 +16,9 @@
 #include "cli/graphviz.h"
 #include "cli/replaced_file.h"
 #include "cli/verb.h"
-#include "export/graph_dot.h"
-#include "export/graph_json.h"
-#include "text/graph_text.h"
-#include "text/graph_words.h"
+#include "export/pictures/graph_dot.h"
+#include "text/graph/phrases.h"
+#include "text/graph/report.h"
 #include "text/text.h"
 #include "text/units.h"
 

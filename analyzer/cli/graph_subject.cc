@@ -10,7 +10,7 @@
 #include "dump_generated.h"
 #include "memory/nearest_words.h"
 #include "text/choice_words.h"
-#include "text/graph_words.h"
+#include "text/graph/phrases.h"
 #include "text/units.h"
 
 namespace tensorscope::cli {

@@ -10,9 +10,9 @@
 #include "dump_generated.h"
 #include "memory/accounting.h"
 #include "recording/moment.h"
-#include "text/headline.h"
+#include "text/dump/headline.h"
+#include "text/dump/tensor_phrases.h"
 #include "text/table.h"
-#include "text/tensor_text.h"
 #include "text/text.h"
 #include "text/units.h"
 

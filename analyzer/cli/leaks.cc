@@ -7,12 +7,12 @@
 #include "cli/dump_options.h"
 #include "cli/verb.h"
 #include "dump/run_dumps.h"
-#include "export/leaks_json.h"
+#include "export/json/leaks.h"
 #include "memory/taken_names.h"
 #include "oom/earlier_names.h"
 #include "recording/moment.h"
 #include "text/filter_words.h"
-#include "text/leaks_text.h"
+#include "text/leaks/report.h"
 #include "text/shell_word.h"
 
 namespace tensorscope::cli {

@@ -1,4 +1,6 @@
 // oom: what happened when memory ran out, or how a device stands: who has it, and what would make room.
+#include "export/json/oom.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,14 +8,13 @@
 #include "cli/dump_options.h"
 #include "cli/verb.h"
 #include "dump/reader.h"
-#include "export/oom_json.h"
 #include "memory/filter_values.h"
 #include "memory/taken_names.h"
 #include "oom/earlier_names.h"
 #include "oom/story.h"
 #include "recording/moment.h"
-#include "text/held_text.h"
-#include "text/oom_text.h"
+#include "text/dump/holders.h"
+#include "text/oom/report.h"
 
 namespace tensorscope::cli {
 

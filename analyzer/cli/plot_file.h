@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/invocation.h"
-#include "export/plot.h"
+#include "export/pictures/plot.h"
 
 namespace tensorscope::cli {
 

@@ -1,16 +1,17 @@
 // ranks: all processes of a job in one answer.
+#include "export/json/ranks.h"
+
 #include <algorithm>
 #include <thread>
 
 #include "cli/dump_options.h"
 #include "cli/verb.h"
 #include "dump/reader.h"
-#include "export/ranks_json.h"
 #include "ranks/rank_answer.h"
 #include "ranks/rank_leaks.h"
 #include "ranks/read_ranks.h"
-#include "text/rank_holders.h"
-#include "text/ranks_text.h"
+#include "text/ranks/holders.h"
+#include "text/ranks/report.h"
 
 namespace tensorscope::cli {
 

@@ -7,8 +7,8 @@
 
 #include "cli/dump_options.h"
 #include "cli/invocation.h"
-#include "cli/target_process.h"
 #include "cli/verb.h"
+#include "process/target_process.h"
 #include "tensorscope/rules/request_name.h"
 #include "text/units.h"
 

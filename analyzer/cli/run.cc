@@ -14,10 +14,10 @@
 #include <regex>
 #include <vector>
 
-#include "cli/elf_program.h"
 #include "cli/invocation.h"
-#include "cli/preload_library.h"
 #include "cli/watch_file.h"
+#include "process/elf_program.h"
+#include "process/preload_library.h"
 #include "tensorscope/rules/watch_argument.h"
 
 namespace tensorscope::cli {

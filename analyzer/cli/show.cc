@@ -11,8 +11,8 @@
 #include "cli/verb.h"
 #include "dump/reader.h"
 #include "dump_generated.h"
+#include "text/dump/tensor_phrases.h"
 #include "text/table.h"
-#include "text/tensor_text.h"
 #include "text/units.h"
 
 namespace tensorscope::cli {

@@ -10,11 +10,11 @@
 #include <system_error>
 #include <thread>
 
-#include "cli/asked_process.h"
 #include "cli/dump_options.h"
 #include "cli/invocation.h"
 #include "cli/verb.h"
 #include "dump/reader.h"
+#include "process/asked_process.h"
 #include "recording/moment.h"
 #include "text/units.h"
 

@@ -6,11 +6,11 @@
 #include "cli/replaced_file.h"
 #include "cli/timeline_plot.h"
 #include "cli/verb.h"
-#include "export/timeline_json.h"
-#include "export/timeline_trace.h"
+#include "export/json/timeline.h"
+#include "export/profiles/timeline_trace.h"
 #include "recording/moment.h"
-#include "text/line_memory_text.h"
-#include "text/timeline_text.h"
+#include "text/dump/line_memory.h"
+#include "text/timeline/report.h"
 #include "timeline/source_memory.h"
 
 namespace tensorscope::cli {

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/plot_file.h"
-#include "export/timeline_charts.h"
+#include "export/pictures/timeline_charts.h"
 #include "text/units.h"
 
 namespace tensorscope::cli {

@@ -11,12 +11,12 @@
 
 #include "cli/dump_options.h"
 #include "cli/metrics_server.h"
-#include "cli/top_sampler.h"
-#include "cli/top_terminal.h"
-#include "cli/top_view.h"
 #include "cli/verb.h"
-#include "export/openmetrics.h"
+#include "export/profiles/openmetrics.h"
 #include "text/units.h"
+#include "top/sampler.h"
+#include "top/screen.h"
+#include "top/view.h"
 
 namespace tensorscope::cli {
 

@@ -1,4 +1,6 @@
 // values: what a program's tensors held over time, from its values files.
+#include "export/json/values.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,9 +10,8 @@
 #include "cli/values_plot.h"
 #include "cli/verb.h"
 #include "dump/reader.h"
-#include "export/values_json.h"
 #include "text/choice_words.h"
-#include "text/values_text.h"
+#include "text/values/report.h"
 #include "values/values_file.h"
 
 namespace tensorscope::cli {

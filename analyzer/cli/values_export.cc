@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "cli/replaced_file.h"
-#include "export/values_export.h"
+#include "export/arrays/values_export.h"
 #include "text/units.h"
 
 namespace tensorscope::cli {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/invocation.h"
-#include "text/values_text.h"
+#include "text/values/report.h"
 #include "values/value_filter.h"
 
 namespace tensorscope::cli {

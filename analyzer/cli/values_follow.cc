@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "cli/replaced_file.h"
-#include "export/values_export.h"
+#include "export/arrays/values_export.h"
 #include "text/units.h"
 #include "values/name_rows.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/invocation.h"
-#include "text/values_text.h"
+#include "text/values/report.h"
 #include "values/value_filter.h"
 
 namespace tensorscope::cli {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "export/csv_field.h"
-#include "export/json_values.h"
+#include "export/json/scalars.h"
 #include "support/printable.h"
 #include "text/table.h"
 

@@ -4,7 +4,7 @@
 #include "dump_generated.h"
 #include "export/csv_field.h"
 #include "export/export.h"
-#include "export/site_sums.h"
+#include "export/profiles/site_sums.h"
 #include "support/printable.h"
 #include "symbols/unread.h"
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "forecast/play.h"
-#include "forecast/play_edit.h"
 #include "forecast/samples.h"
+#include "forecast/whatif/play_edit.h"
 
 namespace tensorscope::analyzer::forecast {
 

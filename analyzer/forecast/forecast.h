@@ -9,8 +9,8 @@
 
 #include "forecast/play.h"
 #include "forecast/samples.h"
-#include "forecast/scenario.h"
 #include "forecast/sizes.h"
+#include "forecast/whatif/scenario.h"
 #include "oom/remedy.h"
 
 namespace tensorscope::analyzer::forecast {

@@ -11,8 +11,8 @@
 
 #include "forecast/operations.h"
 #include "forecast/play.h"
-#include "forecast/play_edit.h"
 #include "forecast/samples.h"
+#include "forecast/whatif/play_edit.h"
 
 namespace tensorscope::analyzer::forecast {
 

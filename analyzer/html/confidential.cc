@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "text/headline.h"
+#include "text/dump/headline.h"
 
 namespace tensorscope::html {
 

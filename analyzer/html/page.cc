@@ -1,7 +1,7 @@
 #include "html/page.h"
 
 #include "dump_generated.h"
-#include "export/json_values.h"
+#include "export/json/scalars.h"
 #include "html/dump_data.h"
 #include "html/web_page.h"
 

@@ -2,16 +2,16 @@
 
 #include <filesystem>
 
-#include "export/leaks_json.h"
-#include "export/oom_json.h"
+#include "export/json/leaks.h"
+#include "export/json/oom.h"
 #include "leaks/leaks.h"
 #include "memory/difference.h"
 #include "oom/balance.h"
 #include "oom/story.h"
-#include "text/held_text.h"
-#include "text/leaks_text.h"
-#include "text/oom_text.h"
-#include "text/oom_words.h"
+#include "text/dump/holders.h"
+#include "text/leaks/report.h"
+#include "text/oom/phrases.h"
+#include "text/oom/report.h"
 #include "text/text.h"
 #include "text/units.h"
 

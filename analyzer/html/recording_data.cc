@@ -4,9 +4,9 @@
 
 #include "html/stacks.h"
 #include "html/state_over_time.h"
-#include "text/headline.h"
+#include "text/dump/headline.h"
 #include "text/text.h"
-#include "text/timeline_text.h"
+#include "text/timeline/report.h"
 
 namespace tensorscope::html {
 

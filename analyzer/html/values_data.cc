@@ -3,11 +3,11 @@
 #include <map>
 #include <tuple>
 
-#include "export/calls_json.h"
-#include "export/values_json.h"
-#include "text/calls_text.h"
-#include "text/step_words.h"
+#include "export/json/calls.h"
+#include "export/json/values.h"
 #include "text/text.h"
+#include "text/values/calls.h"
+#include "text/values/phrases.h"
 #include "values/name_rows.h"
 #include "values/name_series.h"
 

@@ -1,5 +1,5 @@
 // A finding of `leaks`: memory that is kept longer than it should be, as codes, names of the program, and numbers.
-// The sentences are in text/leaks_words.h.
+// The sentences are in text/leaks/phrases.h.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // A part of a balance: who has how much of a memory, as codes, names of the program, and numbers. The words are in
-// text/balance_words.h.
+// text/oom/balance_phrases.h.
 #pragma once
 
 #include <cstdint>

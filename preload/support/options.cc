@@ -19,7 +19,7 @@ constinit Options g_options;
 bool g_record_is_set = false;  // TENSORSCOPE_RECORD was given
 
 constexpr std::string_view kPrefix = "TENSORSCOPE_";
-// Others read these: tests/fake_cuda, and the tensorscope program (analyzer/cli/preload_library.cc).
+// Others read these: tests/fake_cuda, and the tensorscope program (analyzer/process/preload_library.cc).
 constexpr std::string_view kOfTheDouble = "TENSORSCOPE_FAKE_CUDA_", kOfTheProgram = "TENSORSCOPE_LIB";
 
 // What of a text is worth showing in a message.

@@ -8,7 +8,7 @@ constinit std::atomic<State> g_state{State::dormant};
 constinit thread_local uint32_t t_inside = 0;
 
 namespace {
-// `tensorscope run` compares it with its own (analyzer/cli/elf_program.cc).
+// `tensorscope run` compares it with its own (analyzer/process/elf_program.cc).
 [[gnu::section(".tensorscope.version"), gnu::used]] constexpr char kVersion[] = TENSORSCOPE_VERSION;
 
 std::atomic<const char*> g_off_reason{nullptr};

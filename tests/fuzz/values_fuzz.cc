@@ -16,7 +16,7 @@
 #include "cut_chunks.h"
 #include "dump/byte_source.h"
 #include "dump/reader.h"
-#include "export/values_export.h"
+#include "export/arrays/values_export.h"
 #include "support/values_builder.h"
 #include "tensorscope/values_format.h"
 #include "values/call_tree.h"

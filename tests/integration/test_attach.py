@@ -1,6 +1,7 @@
 """`tensorscope attach`: a process that runs already is recorded from then on, and notices nothing of it."""
 
-# Covers: analyzer/attach/{mapped_files,process_memory,python_attach,remote_call,remote_library,stopped_process}.cc analyzer/cli/attach.cc
+# Covers: analyzer/process/{mapped_files,process_memory,python_attach,remote_call,remote_library,stopped_process}.cc
+# Covers: analyzer/cli/attach.cc
 # Covers: analyzer/support/{opened_elf,process_file}.cc
 # Covers: preload/hooks/{attach,late_binding}.cc preload/live/earlier_tensors.cc preload/python/agent/earlier_tensors.cc
 

@@ -1,6 +1,6 @@
 """The trace of `tensorscope calls -o run.trace.json` in Perfetto: what its trace processor answers to SQL is what `calls --json` says."""
 
-# Covers: analyzer/export/chrome_trace.cc
+# Covers: analyzer/export/profiles/chrome_trace.cc
 
 import collections
 import contextlib

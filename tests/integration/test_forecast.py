@@ -1,6 +1,7 @@
 """forecast: peaks of sizes that were not seen, against runs of these sizes; what-ifs, against runs that do it; mistakes."""
-# Covers: analyzer/cli/forecast.cc analyzer/export/forecast_json.cc analyzer/text/forecast_text.cc
-# Covers: analyzer/forecast/{autocast,forecast,precision,samples,scenario,sharding,upcasts}.cc
+# Covers: analyzer/cli/forecast.cc analyzer/export/json/forecast.cc analyzer/text/forecast/report.cc
+# Covers: analyzer/forecast/whatif/{autocast,dtype,scenario,sharding,float32_operations}.cc
+# Covers: analyzer/forecast/{forecast,samples}.cc
 
 import json
 import os

@@ -1,8 +1,8 @@
 """Exports of dumps, read back by the programs that they are for: speedscope, pprof, heaptrack, Prometheus' parser."""
 
-# Covers: analyzer/export/{speedscope_export,pprof_export}.cc
-# Covers: analyzer/export/{heaptrack_export,openmetrics}.cc
-# Covers: analyzer/export/{site_sums,frame_table}.cc
+# Covers: analyzer/export/profiles/{speedscope,pprof}.cc
+# Covers: analyzer/export/profiles/{heaptrack,openmetrics}.cc
+# Covers: analyzer/export/profiles/{site_sums,frame_table}.cc
 # Covers: analyzer/cli/metrics_server.cc
 
 import collections

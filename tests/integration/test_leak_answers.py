@@ -1,6 +1,7 @@
 """Leaks that are easily blamed on the wrong holder, the wrong line or the wrong half of the bytes."""
 
-# Covers: analyzer/leaks/{finding,larger_tensors,module_calls,graph_cycles,process_growth,gone_parameters}.cc analyzer/text/{held_text,leaks_words,leak_evidence_words}.cc
+# Covers: analyzer/leaks/{finding,larger_tensors,module_calls,graph_cycles,process_growth,gone_parameters}.cc
+# Covers: analyzer/text/dump/holders.cc analyzer/text/leaks/{phrases,evidence_phrases}.cc
 
 import pytest
 

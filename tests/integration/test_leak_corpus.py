@@ -3,7 +3,7 @@
 `tests/leaks/check_corpus.py` and `tests/leaks/check_short.py` run all of them.
 """
 
-# Covers: analyzer/leaks/suspects.cc analyzer/text/suspects_text.cc
+# Covers: analyzer/leaks/suspects.cc analyzer/text/leaks/suspects.cc
 
 import dataclasses
 import json

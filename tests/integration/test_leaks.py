@@ -1,6 +1,6 @@
 """`tensorscope leaks` on programs that leak in one known way, and on programs that do not leak."""
 
-# Covers: analyzer/export/leaks_json.cc
+# Covers: analyzer/export/json/leaks.cc
 
 import json
 import pathlib

@@ -1,6 +1,6 @@
 """`tensorscope oom` on dumps of programs that really ran out of memory: its sums against torch's own numbers, to the byte."""
 
-# Covers: analyzer/text/{oom_words,balance_words}.cc
+# Covers: analyzer/text/oom/{phrases,balance_phrases}.cc
 import json
 import os
 

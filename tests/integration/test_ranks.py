@@ -4,7 +4,7 @@
 # Covers: preload/watch/step_dumps.cc
 # Covers: preload/python/agent/process_groups.cc
 # Covers: preload/dump/groups_chunk.cc
-# Covers: analyzer/text/rank_holders.cc
+# Covers: analyzer/text/ranks/holders.cc
 
 import contextlib
 import json

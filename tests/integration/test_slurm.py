@@ -3,7 +3,7 @@
 Debian: apt-get install slurmctld slurmd slurm-client munge. The daemons listen on ports of 127.0.0.1 and keep all their files in
 a temporary folder.
 """
-# Covers: preload/support/process_info.cc analyzer/cli/{snapshot,target_process}.cc
+# Covers: preload/support/process_info.cc analyzer/cli/snapshot.cc analyzer/process/target_process.cc
 
 import contextlib
 import getpass

@@ -1,6 +1,6 @@
 """timeline: live bytes by category, memory by source line, pictures, free memory of a device, against the moments' dumps."""
-# Covers: analyzer/cli/timeline_plot.cc analyzer/cli/plot_file.cc analyzer/export/timeline_charts.cc
-# Covers: analyzer/text/{timeline_plot,line_memory_text}.cc analyzer/timeline/source_memory.cc
+# Covers: analyzer/cli/timeline_plot.cc analyzer/cli/plot_file.cc analyzer/export/pictures/timeline_charts.cc
+# Covers: analyzer/text/timeline/plot.cc analyzer/text/dump/line_memory.cc analyzer/timeline/source_memory.cc
 
 import json
 import os

@@ -1,6 +1,6 @@
 """The trace of `tensorscope timeline --trace` in Perfetto: its counters and slices are what `timeline --json` says."""
 
-# Covers: analyzer/export/timeline_trace.cc
+# Covers: analyzer/export/profiles/timeline_trace.cc
 
 import collections
 import json

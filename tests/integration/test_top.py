@@ -1,5 +1,6 @@
 """tensorscope top: plain lines, and a screen on a terminal (a pty that pyte draws)."""
-# Covers: analyzer/cli/{top,top_sampler,top_terminal,top_view,asked_process}.cc analyzer/text/top_text.cc preload/collector/request_file.cc
+# Covers: analyzer/cli/top.cc analyzer/top/{sampler,screen,view,report}.cc analyzer/process/asked_process.cc
+# Covers: preload/collector/request_file.cc
 
 import contextlib
 import fcntl

@@ -1,7 +1,7 @@
 """Exports of values files, read back by the programs they are for: every element to the bit, and what stands beside it."""
 
 # Covers: analyzer/cli/values_export.cc analyzer/values/value_columns.cc
-# Covers: analyzer/export/{value_arrays,numpy_export,safetensors_export,hdf5_export,value_table,values_table_export}.cc
+# Covers: analyzer/export/arrays/{value_arrays,numpy,safetensors,hdf5,value_table,values_table}.cc
 
 import pathlib
 import subprocess

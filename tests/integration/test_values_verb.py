@@ -1,6 +1,6 @@
 """Pictures of values files, and files that are followed while the program writes them."""
 
-# Covers: analyzer/cli/{values_plot,values_follow}.cc analyzer/export/plot.cc
+# Covers: analyzer/cli/{values_plot,values_follow}.cc analyzer/export/pictures/plot.cc
 
 import pathlib
 import re

@@ -1,6 +1,6 @@
 // The calls verb: its texts word for word, its JSON, its pictures, and its trace against that format's rules.
-// Covers: analyzer/text/{calls_text,step_words}.cc
-// Covers: analyzer/export/{calls_dot,calls_json,chrome_trace}.cc
+// Covers: analyzer/text/values/{calls,phrases}.cc
+// Covers: analyzer/export/pictures/calls_dot.cc analyzer/export/json/calls.cc analyzer/export/profiles/chrome_trace.cc
 #include <gmock/gmock.h>
 
 #include <map>
@@ -9,7 +9,7 @@
 
 #include "golden_fixture.h"
 #include "sample_values.h"
-#include "text/step_words.h"
+#include "text/values/phrases.h"
 
 namespace tensorscope::testing {
 namespace {

@@ -1,5 +1,5 @@
 // The compare verb: its texts word for word, its JSON, its exit status.
-// Covers: analyzer/text/compare_text.cc analyzer/export/compare_json.cc analyzer/cli/compare.cc
+// Covers: analyzer/text/values/comparison.cc analyzer/export/json/comparison.cc analyzer/cli/compare.cc
 #include <gmock/gmock.h>
 
 #include <cmath>

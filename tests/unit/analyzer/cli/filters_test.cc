@@ -1,5 +1,5 @@
 // Filters, columns and names as people type them: mistakes name the valid values, and tables add up.
-// Covers: analyzer/text/{change_list,choice_words,filter_words,list_columns}.cc
+// Covers: analyzer/text/dump/{change_list,list_columns}.cc analyzer/text/{choice_words,filter_words}.cc
 // Covers: analyzer/memory/filter_values.cc analyzer/memory/nearest_words.cc
 #include <gmock/gmock.h>
 

@@ -1,10 +1,10 @@
 // What people see, word for word: each verb on synthetic dumps of a training program (golden_fixture.h).
 // Covers: analyzer/cli/{check,diff,info}.cc
-// Covers: analyzer/text/{driver_table,group_table,headline,held_text}.cc
+// Covers: analyzer/text/dump/{driver_table,group_table,headline,holders}.cc
 // Covers: analyzer/memory/{compared_dumps,opened_dump}.cc
 // Covers: analyzer/cli/{dump_options,leaks,list,report}.cc
-// Covers: analyzer/text/{change_table,leaks_text,live_table,module_table,segment_table}.cc
-// Covers: analyzer/cli/show.cc analyzer/text/tensor_text.cc
+// Covers: analyzer/text/dump/{change_table,live_table,module_table,segment_table}.cc analyzer/text/leaks/report.cc
+// Covers: analyzer/cli/show.cc analyzer/text/dump/tensor_phrases.cc
 // Covers: analyzer/leaks/leaks.cc analyzer/symbols/{places,frame_facts}.cc
 // Covers: analyzer/ownership/{tensor_links,tensor_names}.cc
 #include <gmock/gmock.h>

@@ -1,7 +1,8 @@
 // The graph verb: its texts word for word, its other formats, and its answers to questions that make no sense.
 // Covers: analyzer/cli/{graph_subject,graphviz,replaced_file}.cc
 // Covers: analyzer/autograd/{graph_answers,graph_drawing,graph_view}.cc
-// Covers: analyzer/export/{graph_dot,graph_json}.cc analyzer/text/{graph_keeps_text,graph_text,graph_words}.cc
+// Covers: analyzer/export/pictures/graph_dot.cc analyzer/export/json/graph.cc
+// Covers: analyzer/text/graph/{kept_memory,report,phrases}.cc
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-// Covers: analyzer/cli/html.cc analyzer/text/answer_line.cc
+// Covers: analyzer/cli/html.cc analyzer/text/dump/first_sentences.cc
 #include <gmock/gmock.h>
 
 #include "command_fixture.h"

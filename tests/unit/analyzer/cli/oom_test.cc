@@ -1,6 +1,6 @@
 // `oom`, word for word, on built dumps of a failure on a GPU, of low memory on the host, and of no failure at all.
-// Covers: analyzer/text/{oom_balance_text,oom_glossary,oom_text}.cc
-// Covers: analyzer/export/{oom_json,suspect_json}.cc
+// Covers: analyzer/text/oom/{balance_report,glossary,report}.cc
+// Covers: analyzer/export/json/{oom,suspect}.cc
 // Covers: analyzer/oom/{callers,story}.cc
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 // `ranks`, word for word, on the dumps of a job of four whose rank 2 keeps more and more.
-// Covers: analyzer/text/ranks_text.cc
-// Covers: analyzer/export/ranks_json.cc
+// Covers: analyzer/text/ranks/report.cc
+// Covers: analyzer/export/json/ranks.cc
 // Covers: analyzer/ranks/{rank_dump,rank_leaks}.cc
 // Covers: analyzer/ranks/read_ranks.cc
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@
 #include "golden_fixture.h"
 #include "leak_dumps.h"
 #include "sample_values.h"
-#include "text/ranks_text.h"
+#include "text/ranks/report.h"
 
 namespace tensorscope::testing {
 namespace {

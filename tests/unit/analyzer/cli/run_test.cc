@@ -1,5 +1,5 @@
 // run, as a program of its own: what it hands to the program that it becomes.
-// Covers: analyzer/cli/{preload_library,elf_program}.cc
+// Covers: analyzer/process/{preload_library,elf_program}.cc
 #include <gmock/gmock.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>

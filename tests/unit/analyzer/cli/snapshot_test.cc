@@ -1,5 +1,5 @@
 // snapshot against processes that look, from outside, as if tensorscope were in them, or nearly.
-// Covers: analyzer/cli/target_process.cc
+// Covers: analyzer/process/target_process.cc
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/mman.h>
@@ -9,8 +9,8 @@
 #include <csignal>
 #include <ctime>
 
-#include "cli/target_process.h"
 #include "command_fixture.h"
+#include "process/target_process.h"
 #include "support/under_qemu.h"
 
 namespace tensorscope::testing {

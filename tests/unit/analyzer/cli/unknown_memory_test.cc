@@ -1,5 +1,5 @@
 // Tensors whose memory a dump does not know, because their fields could not be read, or because they were freed while
-// the dump was written: not known is never shown as none. Covers: analyzer/text/live_table.cc
+// the dump was written: not known is never shown as none. Covers: analyzer/text/dump/live_table.cc
 #include <gmock/gmock.h>
 
 #include "command_fixture.h"

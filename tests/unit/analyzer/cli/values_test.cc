@@ -1,5 +1,5 @@
 // `values`, word for word, on built values files.
-// Covers: analyzer/cli/values.cc analyzer/text/values_text.cc analyzer/export/values_json.cc
+// Covers: analyzer/cli/values.cc analyzer/text/values/report.cc analyzer/export/json/values.cc
 #include <gmock/gmock.h>
 
 #include <cmath>

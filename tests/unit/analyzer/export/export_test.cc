@@ -1,4 +1,4 @@
-// Covers: analyzer/export/{json_export,json_values,memory_json,table_export}.cc
+// Covers: analyzer/export/json/{dump,scalars,memory}.cc analyzer/export/table_export.cc
 #include "export/export.h"
 
 #include <gmock/gmock.h>

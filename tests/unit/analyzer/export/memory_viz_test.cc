@@ -1,4 +1,4 @@
-// Covers: analyzer/export/{memory_viz_devices,memory_viz_export}.cc
+// Covers: analyzer/export/profiles/{memory_viz_devices,memory_viz}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "forecast/precision.h"
+#include "forecast/whatif/dtype.h"
 #include "model_scene.h"
 
 namespace tensorscope::analyzer::forecast {

@@ -1,9 +1,0 @@
-#include "attach/remote_library.h"
-
-namespace tensorscope::attach {
-
-std::string attach_library(const AttachRequest&) {
-  return "attach works on x86-64 only; start the program with tensorscope run.";
-}
-
-}  // namespace tensorscope::attach

@@ -1,0 +1,47 @@
+#include "export/json/scalars.h"
+
+#include "text/unread_words.h"
+
+namespace tensorscope::exports {
+
+std::string text_of(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json number_or_null(uint64_t number) { return number == 0 ? Json(nullptr) : Json(number); }
+
+Json place_json(analyzer::Places& places, uint32_t site) {
+  if (site == 0) return nullptr;
+  const analyzer::Place& at = places.at(site);
+  return {{"where", at.where},
+          {"function", text_or_null(at.function)},
+          {"file", text_or_null(at.frame.file)},
+          {"line", at.frame.line > 0 ? Json(at.frame.line) : Json(nullptr)},
+          {"source", text_or_null(places.source_line(site))}};
+}
+
+Json not_read_json(const analyzer::UnreadFiles& files, const std::string& note) {
+  if (note.empty()) return nullptr;
+  return {{"libraries", files.libraries},
+          {"source_files", files.sources},
+          {"no_symbols", files.switched_off},
+          {"no_native_stacks", files.not_recorded},
+          {"note", note}};
+}
+
+Json not_read_json(const analyzer::UnreadFiles& files) { return not_read_json(files, text::unread_names_words(files)); }
+
+Json not_read_json(const std::vector<analyzer::View>& views) {
+  analyzer::UnreadFiles files;
+  for (const analyzer::View& view : views) files.add(view.places.unread().files());
+  return not_read_json(files);
+}
+
+void add_rows(std::string& out, const char* name, const std::vector<Json>& rows) {
+  out += std::string(",\n\"") + name + "\":[";
+  for (size_t i = 0; i < rows.size(); ++i) out += (i > 0 ? ",\n" : "\n") + text_of(rows[i]);
+  out += "]";
+}
+
+}  // namespace tensorscope::exports

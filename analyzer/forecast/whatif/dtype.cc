@@ -1,0 +1,172 @@
+#include "forecast/whatif/dtype.h"
+
+#include <algorithm>
+#include <span>
+
+#include "forecast/byte_buffers.h"
+#include "forecast/operation_inputs.h"
+#include "forecast/whatif/float32_operations.h"
+#include "forecast/whatif/play_edit.h"
+#include "tensorscope/rules/dtypes.h"
+
+namespace tensorscope::analyzer::forecast {
+
+namespace {
+
+// What model.to(dtype) surely halves: the program itself casts no weights back.
+bool of_the_model(Category category) {
+  return category == Category::parameter || category == Category::buffer || category == Category::gradient ||
+         category == Category::optimizer_state || category == Category::input_batch;
+}
+
+// The operation after that which made a piece; null: none.
+const OperationTraits* next_operation(const Operations& operations, size_t piece) {
+  const uint32_t index = operations.of_piece[piece];
+  return index != kNone && index + 1 < operations.all.size() ? &operations.all[index + 1].traits : nullptr;
+}
+
+// What is put into the run: copies in float32, of which a float32 run has no trace, and what of a library's buffers
+// does not grow.
+class HalfEdit {
+ public:
+  HalfEdit(Play& play, const Sample& base, const Operations& operations)
+      : play_(play), base_(base), operations_(operations), inputs_(play, base, operations, edit_, {}) {}
+
+  void apply(Upcasts& upcasts) {
+    edit_.start(play_);
+    bool attends = false;  // within attention that is computed by its formula
+    for (uint32_t i = 0; i < operations_.all.size(); ++i) {
+      const Operation& operation = operations_.all[i];
+      attends = attends && operation.traits.in_attention_math;
+      const uint32_t loss = upcasts.loss_at(operation.site);
+      if (loss != 0 && given_product(upcasts, loss, operation)) upcasts.set_known(loss);
+      for (uint32_t piece : operation.pieces) {
+        if (!inputs_.is_float(piece) || of_the_model(play_.pieces[piece].category)) continue;
+        if (operation.traits.in_attention_math && !attends && !inputs_.shape_of(piece).empty()) {
+          save_attended(i, piece);
+          attends = true;
+        }
+        inputs_.add(piece, i, {0.5, 0.5});
+      }
+      if (operation.traits.saves_result && loss != 0 && !upcasts.is_known(loss)) may_copy_scores(operation);
+      if (operation.traits.gathers && base_.device.is_cpu()) add_up_gradients(operation, upcasts.at(operation.site));
+    }
+    scale_buffers();
+    edit_.apply(play_);
+  }
+
+ private:
+  void scale_buffers() {
+    for (size_t i = 0; i < play_.changes.size(); ++i) {
+      const auto [piece, made] = play_.changes[i];
+      const uint32_t index = made && play_.pieces[piece].block != kNone ? operations_.of_piece[piece] : kNone;
+      if (index == kNone || !is_byte_buffer(inputs_.block_of(piece))) continue;
+      const OperationTraits& traits = operations_.all[index].traits;
+      if (traits.unread) play_.unread = true;
+      if (traits.unread || traits.rule == CastRule::lower) {
+        const auto [least, most] = kept_in_half(base_.device);
+        scale_what_grows(play_, edit_, i, piece, least, traits.unread ? 1 : most);
+      }
+    }
+  }
+
+  void save_attended(uint32_t index, uint32_t piece) {
+    const auto [values, until] = inputs_.attended(index, piece);
+    if (values == nullptr) return;
+    const double part = double(inputs_.numel_of(piece)) / double(values->numel);
+    const uint32_t copy = copy_of(values->piece, part, operations_.all[index]);
+    edit_.save_instead(operations_.all[index].begin, copy, values->piece, until);
+  }
+
+  // Whether the line that calls a loss makes the scores as well, by a product, which has the type of its weights.
+  bool given_product(const Upcasts& upcasts, uint32_t loss, const Operation& operation) {
+    const uint32_t piece = operation.pieces.front();
+    const Value* scores = inputs_.is_float(piece) ? inputs_.newest_of(operation, inputs_.numel_of(piece)) : nullptr;
+    if (scores == nullptr) return false;
+    const Operation& maker = operations_.all[scores->operation];
+    return maker.traits.rule == CastRule::lower && upcasts.on_line_of_loss(loss, maker.site);
+  }
+
+  void add_up_gradients(const Operation& operation, Upcast upcast) {
+    const size_t i = inputs_.gathered_gradient(operation);
+    if (i == SIZE_MAX) return;
+    const Piece buffer = inputs_.gather_buffer(i);
+    edit_.pass(i + 1, i + 1, play_.add(upcast == Upcast::none ? buffer : perhaps(buffer)));
+  }
+
+  // "scores = scores.float()" before log_softmax, and the gradient of that.
+  void may_copy_scores(const Operation& operation) {
+    const auto passing = [&](double part, size_t begin, size_t end) {
+      const uint32_t copy = copy_of(operation.pieces.front(), part, operation);
+      play_.pieces[copy] = perhaps(play_.pieces[copy]);
+      edit_.pass(begin, end, copy);
+    };
+    passing(1, operation.begin, operation.end);
+    if (operation.backward_begin != SIZE_MAX) passing(0.5, operation.backward_begin, operation.backward_end);
+  }
+
+  // `part`: of its float32 bytes.
+  uint32_t copy_of(uint32_t piece, double part, const Operation& maker) {
+    const Piece of = play_.pieces[piece];
+    return play_.add(Piece{kNone, of.growth, part * of.factor, 0, Category::saved_activation,
+                           play_.pieces[maker.pieces.front()].block});
+  }
+
+  Play& play_;
+  const Sample& base_;
+  PlayEdit edit_;
+  const Operations& operations_;
+  OperationInputs inputs_;
+};
+
+}  // namespace
+
+void in_half(Play& play, const Sample& base, const Operations& operations) {
+  Upcasts upcasts(base);
+  UnreadStacks& unread = base.opened->places.unread();
+  const size_t recorded = play.pieces.size();
+  HalfEdit(play, base, operations).apply(upcasts);
+  for (Piece& piece : std::span(play.pieces).first(recorded)) {
+    if (piece.block == kNone) {
+      piece.factor *= 0.5;
+      continue;
+    }
+    const Block& block = base.blocks[piece.block];
+    // What a library works in on a device has the same size for all types (cuBLAS), or one of its own (cuDNN).
+    if (!block.shape_known && !base.device.is_cpu() && !of_the_model(piece.category)) continue;
+    const bool float32 = block.shape_known && block.dtype == rules::kFloat32;
+    if (block.shape_known && !float32) continue;
+    const bool surely = float32 && (of_the_model(piece.category) || block.optimizer);
+    double least = 0.5, most = 0.5;
+    if (!surely) {
+      const Upcast upcast = float32 ? upcasts.at(block.place()) : Upcast::possible;
+      const bool saved = block.past_backward && !block.backward;
+      if (upcast == Upcast::by_torch) {
+        least = most = 1;
+      } else if (upcast == Upcast::with_copy && saved) {
+        // A product that is given the copy saves it.
+        const OperationTraits* next = next_operation(operations, size_t(&piece - play.pieces.data()));
+        least = most = next != nullptr && next->dropout ? 1 : 1.5;
+        if (unread.operation(block.place()) || (next != nullptr && next->unread)) {
+          least = 1;
+          play.unread = true;
+        }
+      } else if (upcast != Upcast::none) {
+        most = 1;
+      }
+      if (float32 && upcast != Upcast::by_torch && unread.operation(block.place())) {
+        most = std::max(most, 1.0);
+        play.unread = true;
+      }
+      if (float32 && unread.line(block.place())) {
+        least = 0.5;
+        most = std::max(most, saved ? 1.5 : 1);
+        play.unread = true;
+      }
+    }
+    piece.factor *= (least + most) / 2;
+    piece.unsure = (most - least) / (most + least);
+  }
+}
+
+}  // namespace tensorscope::analyzer::forecast

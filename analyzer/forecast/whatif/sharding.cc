@@ -1,0 +1,251 @@
+#include "forecast/whatif/sharding.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "forecast/whatif/play_edit.h"
+#include "support/dotted_path.h"
+
+namespace tensorscope::analyzer::forecast {
+
+namespace {
+
+constexpr int kOutside = -1, kRoot = 0;  // of no module; of the model itself, outside of its numbered modules
+
+// One pass of the whole model. Indexes are of changes; SIZE_MAX: it has none.
+struct Iteration {
+  struct Run {
+    int unit = kRoot;
+    size_t begin = 0, end = 0;  // the last one inclusive
+  };
+  std::vector<Run> forward;                 // of numbered modules, in their order
+  std::map<int, Run> backward;              // with the model's own
+  size_t begin = SIZE_MAX, end = SIZE_MAX;  // of the forward pass
+  size_t backward_begin = SIZE_MAX, backward_end = SIZE_MAX;
+};
+
+class Sharder {
+ public:
+  Sharder(Play& play, const Sample& base, int ranks) : play_(play), base_(base), ranks_(ranks) {}
+
+  void apply() {
+    find_units();
+    find_iterations();
+    shard_what_stays();
+    edit_.start(play_);
+    for (const Iteration& iteration : iterations_) insert(iteration);
+    edit_.apply(play_);
+    // Some ranks have one module more than others at the same moment.
+    for (const auto& [unit, bytes] : bytes_) {
+      if (unit != kRoot) play_.held = std::max(play_.held, bytes);
+    }
+  }
+
+ private:
+  // A rank's part of a tensor: it is cut along its first dimension, and the first rank has no fewer rows than others.
+  double part(int64_t rows) const { return double((rows + ranks_ - 1) / ranks_) / double(rows); }
+  double part(const Piece& piece) const {
+    if (piece.block == kNone) return 1.0 / ranks_;
+    const Block& block = base_.blocks[piece.block];
+    if (!block.shape_known) return 1.0 / ranks_;
+    if (block.ndim == 0) return 1;
+    return base_.shape(block)[0] > 0 ? part(base_.shape(block)[0]) : 1;
+  }
+
+  int unit_of(const std::string& path) {
+    if (path.empty()) return kOutside;
+    const bool numbered = std::ranges::any_of(path_parts(path), [](std::string_view name) { return is_number(name); });
+    if (!numbered) return kRoot;
+    const std::string unit = numbered_part(path);
+    return numbers_.try_emplace(unit, int(numbers_.size()) + 1).first->second;
+  }
+
+  // With the bytes of the parameters of each, filled up to whole rows of all ranks.
+  void find_units() {
+    const Dump& dump = base_.opened->dump;
+    const Holders& holders = base_.opened->holders;
+    for (size_t i = 0; i < dump.storages.size(); ++i) {
+      const uint32_t speaker = holders.speaker(uint32_t(i));
+      if (dump.storages[i].device != base_.device || speaker == kNone) continue;
+      if (holders.category(speaker) != Category::parameter) continue;
+      const std::span<const int64_t> sizes = dump.tensors[speaker].sizes;
+      const double whole = sizes.empty() || sizes[0] <= 0 ? 1 : part(sizes[0]) * ranks_;
+      bytes_[std::max(kRoot, unit_of(holders.module(speaker)))] += double(dump.storages[i].own_nbytes) * whole;
+    }
+    std::unordered_map<uint32_t, int> known;
+    units_.assign(play_.pieces.size(), kOutside);
+    for (size_t i = 0; i < play_.pieces.size(); ++i) {
+      const uint32_t block = play_.pieces[i].block;
+      if (block == kNone) continue;
+      const auto [found, fresh] = known.try_emplace(base_.blocks[block].place(), kOutside);
+      if (fresh) found->second = unit_of(base_.modules(block));
+      units_[i] = found->second;
+    }
+  }
+
+  void find_iterations() {
+    bool backward = true;
+    for (size_t i = 0; i < play_.changes.size(); ++i) {
+      const auto [piece, made] = play_.changes[i];
+      if (!made || play_.pieces[piece].block == kNone) continue;
+      const Block& block = base_.blocks[play_.pieces[piece].block];
+      if (block.optimizer || (units_[piece] == kOutside && !block.backward)) continue;
+      if (!block.backward) {
+        if (backward) iterations_.emplace_back().begin = i;
+        backward = false;
+        forward_block(iterations_.back(), i, units_[piece]);
+      } else if (!iterations_.empty()) {
+        backward = true;
+        backward_block(iterations_.back(), i, std::max(kRoot, units_[piece]));
+      }
+    }
+  }
+
+  static void forward_block(Iteration& iteration, size_t i, int unit) {
+    iteration.end = i;
+    if (unit == kRoot) return;
+    if (!iteration.forward.empty() && iteration.forward.back().unit == unit) {
+      iteration.forward.back().end = i;
+    } else {
+      iteration.forward.push_back({unit, i, i});
+    }
+  }
+
+  static void backward_block(Iteration& iteration, size_t i, int unit) {
+    if (iteration.backward_begin == SIZE_MAX) iteration.backward_begin = i;
+    iteration.backward_end = i;
+    iteration.backward.try_emplace(unit, Iteration::Run{unit, i, i}).first->second.end = i;
+  }
+
+  void shard_what_stays() {
+    for (Piece& piece : play_.pieces) {
+      const bool of_step =
+          piece.block != kNone ? base_.blocks[piece.block].optimizer : piece.category == Category::temporary;
+      if (piece.category == Category::parameter || piece.category == Category::optimizer_state || of_step) {
+        piece.factor *= part(piece);
+      }
+    }
+  }
+
+  uint32_t piece(double bytes, Category category) {
+    return play_.add(Piece{kNone, play_.add(Growth::constant(bytes)), 1, 0, category});
+  }
+  // Of a module: what is gathered in one piece, and its parameters, which are copied out of it.
+  struct Whole {
+    uint32_t gathered, parameters;
+  };
+  const Whole& whole(int unit) {
+    const auto [found, fresh] = whole_.try_emplace(unit);
+    if (fresh) found->second = {piece(bytes_[unit], Category::workspace), piece(bytes_[unit], Category::parameter)};
+    return found->second;
+  }
+
+  // What is gathered in a forward pass is freed when the next module has been gathered, and in a backward pass once it
+  // is copied out; there the next module is gathered ahead.
+  void insert(const Iteration& iteration) {
+    edit_.make(iteration.begin, whole(kRoot).gathered);
+    edit_.make(iteration.begin, whole(kRoot).parameters);
+    uint32_t gathered = whole(kRoot).gathered;
+    for (const Iteration::Run& run : iteration.forward) {
+      edit_.make(run.begin, whole(run.unit).gathered);
+      edit_.free(run.begin, gathered);
+      edit_.make(run.begin, whole(run.unit).parameters);
+      edit_.free(run.end + 1, whole(run.unit).parameters);
+      gathered = whole(run.unit).gathered;
+    }
+    edit_.free(iteration.end + 1, gathered);
+    if (iteration.backward_begin == SIZE_MAX) {
+      edit_.free(iteration.end + 1, whole(kRoot).parameters);
+    } else {
+      insert_backward(iteration);
+    }
+  }
+
+  void insert_backward(const Iteration& iteration) {
+    std::map<int, std::vector<uint32_t>> gradients = gradients_of(iteration);
+    uint32_t ahead = kNone, reduced = kNone;
+    const auto gather_ahead = [&](size_t before, auto next) {
+      ahead = kNone;
+      for (; next != iteration.forward.rend() && ahead == kNone; ++next) {
+        if (iteration.backward.contains(next->unit)) edit_.make(before, ahead = whole(next->unit).gathered);
+      }
+    };
+    gather_ahead(iteration.backward_begin, iteration.forward.rbegin());
+    for (auto run = iteration.forward.rbegin(); run != iteration.forward.rend(); ++run) {
+      const auto found = iteration.backward.find(run->unit);
+      if (found == iteration.backward.end()) continue;
+      const auto [unit, begin, end] = found->second;
+      edit_.make(begin, whole(unit).parameters);
+      edit_.free(begin, ahead);
+      gather_ahead(begin, std::next(run));
+      edit_.free(end + 1, whole(unit).parameters);
+      reduced = reduce(end + 1, gradients[unit], reduced);
+    }
+    const size_t end = iteration.backward_end + 1;
+    edit_.free(end, whole(kRoot).parameters);
+    reduced = reduce(end, gradients[kRoot], reduced);
+    if (reduced != kNone) edit_.free(end, reduced);
+  }
+
+  // Of each module, with what has no module in the model's own.
+  std::map<int, std::vector<uint32_t>> gradients_of(const Iteration& iteration) const {
+    std::map<int, std::vector<uint32_t>> gradients;
+    for (size_t i = iteration.backward_begin; i <= iteration.backward_end; ++i) {
+      const auto [piece, made] = play_.changes[i];
+      if (made && play_.pieces[piece].category == Category::gradient) {
+        gradients[iteration.backward.contains(units_[piece]) ? units_[piece] : kRoot].push_back(piece);
+      }
+    }
+    return gradients;
+  }
+
+  // The gradients are copied into one piece, which stays until the next module's; of the sum a rank has its part.
+  // Returns that piece.
+  uint32_t reduce(size_t before, const std::vector<uint32_t>& gradients, uint32_t last) {
+    if (last != kNone) edit_.free(before, last);
+    if (gradients.empty()) return kNone;
+    double bytes = 0;
+    for (uint32_t gradient : gradients) {
+      const Piece& of = play_.pieces[gradient];
+      bytes += play_.growths[of.growth].bytes(SizeValues{}) * of.factor * part(of) * ranks_;
+    }
+    const uint32_t input = piece(bytes, Category::workspace);
+    edit_.make(before, input);
+    for (uint32_t gradient : gradients) {
+      if (edit_.freed(gradient) < before) continue;
+      edit_.free(before, gradient);
+      Piece own = play_.pieces[gradient];
+      own.factor *= part(own);
+      const uint32_t number = play_.add(own);
+      edit_.make(before, number);
+      if (const size_t freed = edit_.freed(gradient); freed != SIZE_MAX) edit_.free_instead(freed, number);
+    }
+    return input;
+  }
+
+  Play& play_;
+  const Sample& base_;
+  const int ranks_;
+  std::map<std::string, int> numbers_;  // of numbered modules
+  std::map<int, double> bytes_;         // of their parameters
+  std::vector<int> units_;              // of each piece
+  std::vector<Iteration> iterations_;
+  std::map<int, Whole> whole_;
+  PlayEdit edit_;
+};
+
+}  // namespace
+
+std::string numbered_part(const std::string& path) {
+  for (std::string_view part : path_parts(path)) {
+    if (is_number(part)) return path.substr(0, size_t(part.data() + part.size() - path.data()));
+  }
+  return path;
+}
+
+void over_ranks(Play& play, const Sample& base, int ranks) { Sharder(play, base, ranks).apply(); }
+
+}  // namespace tensorscope::analyzer::forecast

@@ -1,0 +1,137 @@
+// Labels of the evidence of `leaks`, and what to do about parts of the process's memory.
+#include "support/enum_words.h"
+#include "text/leaks/phrases.h"
+
+namespace tensorscope::text {
+
+namespace {
+
+using analyzer::Fact;
+using analyzer::FactKind;
+
+constexpr analyzer::EnumWords<FactKind> kLabels[] = {
+    {FactKind::retained, "retained size"},
+    {FactKind::retained_tensors, "retained tensors"},
+    {FactKind::holders, "different holders"},
+    {FactKind::tensors_with_grad_fn, "tensors with a grad_fn"},
+    {FactKind::reachable_nodes, "reachable graph nodes"},
+    {FactKind::shared_graph, "size of the graph (reachable from elsewhere, too)"},
+    {FactKind::saved_tensors_freed, "backward freed the saved tensors: tensor bytes unchanged"},
+    {FactKind::live_nodes, "live graph nodes"},
+    {FactKind::python_nodes, "nodes that Python objects refer to directly"},
+    {FactKind::views, "views"},
+    {FactKind::used_by_views, "bytes used by the views"},
+    {FactKind::storages_of_views, "size of their storages"},
+    {FactKind::rest_unused, "no other tensor uses the rest of these storages"},
+    {FactKind::entries, "tensors in it"},
+    {FactKind::every_interval_kept, "tensors made in every interval are still in it"},
+    {FactKind::unfinished_calls, "calls with such a variable"},
+    {FactKind::calls_stay, "calls of the dumps before are still there in the last one"},
+    {FactKind::same_names, "different holders of this name"},
+    {FactKind::entries_with_grad_fn, "of these with a grad_fn"},
+    {FactKind::graphs_of_entries, "retained by their graphs"},
+    {FactKind::cpp_tensors, "tensors that no Python object, graph node, gradient or view refers to"},
+    {FactKind::cpp_blocks, "blocks in no tensor"},
+    {FactKind::optimizer_only_parameters, "parameters that only the optimizer refers to"},
+    {FactKind::optimizer_state, "tensors of their optimizer state"},
+    {FactKind::same_tensor, "the same tensor in every dump"},
+    {FactKind::storage_size, "size of its storage"},
+    {FactKind::stray_leaves, "leaves with a gradient that are in no param_groups"},
+    {FactKind::optimized_tensors, "tensors in an optimizer's param_groups"},
+    {FactKind::gradient_changes, "in-place changes of the gradient"},
+    {FactKind::copies, "size of the copies"},
+    {FactKind::cast_copies, "copies made by ToCopyBackward0"},
+    {FactKind::path_copies, "copies with the same path in another place"},
+    {FactKind::ordered_copies, "copies in a list with the parameters' shapes and order"},
+    {FactKind::cycle_tensors, "tensors reachable only from such cycles"},
+    {FactKind::cycle_nodes, "graph nodes reachable only from such cycles"},
+    {FactKind::resident, "resident memory of the process"},
+    {FactKind::cpu_tensors, "tensors in CPU memory"},
+    {FactKind::malloc_in_use, "allocated with malloc, not by torch"},
+    {FactKind::malloc_free, "free memory kept by malloc"},
+    {FactKind::python_in_use, "Python's heap: small objects (up to 512 bytes each)"},
+    {FactKind::python_free, "Python's heap: free memory kept by Python"},
+    {FactKind::other_private, "other private memory (thread stacks, mappings)"},
+    {FactKind::mapped_files, "mapped files and libraries"},
+    {FactKind::copied_pages, "copied pages of mapped files"},
+    {FactKind::shared_memory, "shared memory"},
+    {FactKind::profiler, "tensorscope itself"},
+    {FactKind::device_caches, "caches of the device allocators"},
+    {FactKind::children_private, "private memory of the child processes"},
+    {FactKind::children_resident, "resident memory of the child processes"},
+    {FactKind::file, "of which"},
+    {FactKind::other_files, "of which other files"},
+    {FactKind::children, "child processes"},
+    {FactKind::malloc_unknown, "malloc statistics are not in every dump"},
+    {FactKind::python_unknown, "the size of Python's heap is not in every dump"},
+    {FactKind::children_unknown, "private memory of the child processes was not measured in every dump"},
+};
+static_assert(has_each(kLabels, FactKind::children_unknown));
+
+const char* label(FactKind kind) { return kLabels[size_t(kind)].words; }
+
+}  // namespace
+
+std::string fact_words(const Fact& fact) {
+  const std::string text = label(fact.kind);
+  switch (fact.kind) {
+    case FactKind::tensors_with_grad_fn:
+      return text + " (" + fact.name + ")";
+    case FactKind::gradient_changes:
+      return text + " of " + fact.name + " (accumulations after the first; zero_(), clipping and copies count, too)";
+    case FactKind::file:
+      return text + " " + fact.name;
+    default:
+      return text;
+  }
+}
+
+std::string process_advice(const analyzer::ProcessGrowth& growth) {
+  return growth.grew_most ? process_advice(*growth.grew_most) : "";
+}
+
+const char* process_advice(FactKind part) {
+  switch (part) {
+    case FactKind::cpu_tensors:
+      return "tensors: look at the allocation sites that grew";
+    case FactKind::malloc_in_use:
+      return "look at Python objects, numpy arrays, strings and C++ libraries: malloc allocated this, not torch";
+    case FactKind::malloc_free:
+      return "malloc_trim(0) returns free memory to the system; MALLOC_ARENA_MAX=2 reduces the number of arenas; "
+             "jemalloc and tcmalloc keep less";
+    case FactKind::python_in_use:
+      return "look for numbers, strings, tuples, dictionaries and instances that something keeps: tracemalloc shows "
+             "the "
+             "lines that created them";
+    case FactKind::python_free:
+      return "Python returns an arena to the system only when its last object is freed: create that many small objects "
+             "in "
+             "a child process, or keep the data in arrays";
+    case FactKind::other_private:
+      return "look at thread stacks, memory pools of libraries and anonymous mmap: this is neither malloc nor Python's "
+             "heap";
+    case FactKind::mapped_files:
+      return "pages of mapped files (libraries, data sets read through mmap): the system reclaims them when memory is "
+             "short";
+    case FactKind::copied_pages:
+      return "map the file shared or read-only, or write to less of it: in a private mapping (mmap ACCESS_COPY, "
+             "np.memmap "
+             "mode 'c', torch.from_file) each page that is written to is copied";
+    case FactKind::shared_memory:
+      return "look for batches of workers and files in /dev/shm that are not freed";
+    case FactKind::profiler:
+      return "TENSORSCOPE_MAX_STACK_MEMORY limits tensorscope's own tables";
+    case FactKind::device_caches:
+      return "torch.cuda.empty_cache() returns it to the driver";
+    case FactKind::children_private:
+      return "keep large data in arrays or tensors instead of lists of Python objects, or start fewer workers: each "
+             "worker "
+             "copies the pages it writes to, and changing a reference count is a write";
+    case FactKind::children_resident:
+      return "start fewer child processes: pages that they share are counted once for each";
+    default:
+      return "";
+  }
+}
+
+}  // namespace tensorscope::text

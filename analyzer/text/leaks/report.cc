@@ -1,0 +1,335 @@
+#include "text/leaks/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "text/dump/holders.h"
+#include "text/leaks/phrases.h"
+#include "text/leaks/suspects.h"
+#include "text/table.h"
+#include "text/text.h"
+#include "text/units.h"
+
+namespace tensorscope::text {
+
+namespace {
+
+using analyzer::Fact;
+using analyzer::GrownPlace;
+using analyzer::Growth;
+using analyzer::LeakFinding;
+using analyzer::LeakKind;
+using analyzer::Leaks;
+using text::Style;
+using text::Terminal;
+
+// "+2.0 MiB +2.1 MiB"
+std::string steps(const std::vector<uint64_t>& values, std::string (*words)(int64_t)) {
+  std::string text;
+  for (size_t i = 1; i < values.size(); ++i) text += (i > 1 ? " " : "") + words(int64_t(values[i] - values[i - 1]));
+  return text;
+}
+
+bool same(const std::vector<uint64_t>& values) {
+  return std::all_of(values.begin(), values.end(), [&](uint64_t value) { return value == values.front(); });
+}
+
+// "10 -> 20 -> 30"
+std::string values_text(const Fact& fact) {
+  std::string text;
+  for (uint64_t value : fact.values) {
+    text += (text.empty() ? "" : " -> ") + (analyzer::in_bytes(fact.kind) ? text::bytes(value) : text::count(value));
+  }
+  return text;
+}
+
+std::string fact_text(const Fact& fact) {
+  return fact.values.empty() ? text::fact_words(fact) : text::fact_words(fact) + ": " + values_text(fact);
+}
+
+bool about_bytes(const LeakFinding& finding) {
+  return !same(finding.growth.bytes) && finding.kind != LeakKind::graph_nodes;
+}
+
+// "+10.0 MiB +10.0 MiB": where there is more than one interval.
+std::string intervals_text(const LeakFinding& finding) {
+  const Growth& growth = finding.growth;
+  if (growth.bytes.size() < 3 || (same(growth.bytes) && same(growth.count))) return "";
+  if (about_bytes(finding)) return steps(growth.bytes, text::signed_bytes);
+  return steps(growth.count, text::signed_count) + " " + text::counts_words(finding.counts);
+}
+
+constexpr int kLabelled = 18;  // where the text behind a label begins
+
+// A path that is longer than the line loses its beginning.
+std::string place_text(analyzer::OpenedDump& opened, uint32_t site, const Terminal& terminal) {
+  const std::string source = opened.places.source_line(site);
+  std::string where = text::clean(opened.places.at(site).where);
+  if (terminal.width > 0) where = text::cut(where, std::max(24, terminal.width - kLabelled - 1), text::Cut::start);
+  return source.empty() ? where : where + ": " + source;
+}
+
+void add_labelled(std::string& out, const char* label, const std::string& text, const Terminal& terminal, Style style) {
+  if (text.empty()) return;
+  std::string line = text::wrap(fmt::format("   {:<15}{}", label, text::clean(text)), terminal.width, kLabelled);
+  out += terminal.styled(style, line) + "\n";
+}
+
+// The lines that allocated most of the memory, if that is not the creation site alone.
+void add_memory(std::string& out, analyzer::OpenedDump& opened, const LeakFinding& finding, const Terminal& terminal) {
+  constexpr size_t kMost = 3;
+  const char* label = "allocated at";
+  uint64_t rest = 0;
+  for (size_t i = 0; i < finding.memory.size(); ++i) {
+    const analyzer::MadeAt& made = finding.memory[i];
+    if (i >= kMost) {
+      rest += made.bytes;
+      continue;
+    }
+    const std::string text = fmt::format("{}: {}", opened.places.at(made.site).where, text::bytes(made.bytes));
+    add_labelled(out, std::exchange(label, ""), text, terminal, Style::plain);
+  }
+  if (rest > 0) add_labelled(out, "", "other lines: " + text::bytes(rest), terminal, Style::plain);
+}
+
+std::string finding_text(analyzer::OpenedDump& opened, const LeakFinding& finding, size_t number,
+                         const std::string& first_dump, const Terminal& terminal) {
+  const std::string answer = fmt::format("{}  {}", number, text::clean(text::finding_headline(finding, first_dump)));
+  std::string out = terminal.styled(Style::bad, text::wrap(answer, terminal.width, 3)) + "\n";
+  add_labelled(out, "finding", text::title(finding.kind), terminal, Style::plain);
+  add_labelled(out, "each interval", intervals_text(finding), terminal, Style::plain);
+  if (finding.kind == LeakKind::graph_cycle)
+    add_labelled(out, "cycle", text::holder_words(finding), terminal, Style::plain);
+  if (finding.site != 0)
+    add_labelled(out, "created at", place_text(opened, finding.site, terminal), terminal, Style::plain);
+  add_memory(out, opened, finding, terminal);
+  const char* label = "evidence";
+  for (const Fact& fact : finding.evidence) {
+    add_labelled(out, std::exchange(label, ""), fact_text(fact), terminal, Style::dim);
+  }
+  add_labelled(out, "what to do", text::advice_words(finding), terminal, Style::plain);
+  return out;
+}
+
+std::vector<std::string> held_lines(const GrownPlace& grown) {
+  std::vector<HolderShare> shares;
+  for (const analyzer::HeldShare& share : grown.held) {
+    const bool says_how = share.holder.starts_with("saved by ") || share.holder == "C++ only";
+    shares.push_back({(says_how ? "" : "held by ") + share.holder, share.bytes});
+  }
+  return holder_lines(shares);
+}
+
+std::string places_text(analyzer::OpenedDump& opened, const Leaks& leaks, size_t top, const Terminal& terminal) {
+  constexpr size_t kWhere = 4;
+  text::Table table({{.title = "bytes", .align = text::Align::right},
+                     {.title = "each interval"},
+                     {.title = "count", .align = text::Align::right},
+                     {.title = "each interval"},
+                     {.title = "where", .least = 24, .cut = text::Cut::start},
+                     {.title = "", .least = 12, .style = Style::dim}});
+  constexpr int kRoomy = 100;  // where a line is shorter, the intervals stand below the place
+  const bool several = leaks.dumps > 2, narrow = terminal.width > 0 && terminal.width < kRoomy;
+  for (size_t i = 0; i < leaks.places.size() && (top == 0 || i < top); ++i) {
+    const GrownPlace& grown = leaks.places[i];
+    const Growth& growth = grown.place.growth;
+    const std::string bytes = several ? steps(growth.bytes, text::signed_bytes) : "";
+    const std::string counts = several ? steps(growth.count, text::signed_count) : "";
+    table.row({text::signed_bytes(growth.added_bytes()), narrow ? "" : bytes, text::signed_count(growth.added()),
+               narrow ? "" : counts, grown.place.label, opened.places.source_line(grown.place.site)},
+              grown.finding == analyzer::kNone && grown.counts ? Style::bad : Style::plain);
+    if (narrow && several) table.note(kWhere, fmt::format("{}, {}", bytes, counts));
+    if (grown.finding != analyzer::kNone) {
+      table.note(kWhere, fmt::format("see finding {}", grown.finding + 1));
+      continue;
+    }
+    for (const std::string& line : held_lines(grown)) table.note(kWhere, line, Style::dim, text::Cut::middle);
+    if (!grown.memory_at.empty()) {
+      table.note(kWhere, "aliases of memory that was allocated at " + grown.memory_at);
+    } else {
+      const bool says_why = grown.counts || grown.larger_input;
+      table.note(kWhere, says_why ? text::advice_words(grown) : "below the threshold of a finding (64 KiB)");
+    }
+  }
+  return table.text(terminal);
+}
+
+std::string title_text(analyzer::ComparedDumps& dumps) {
+  std::string title;
+  for (size_t i = 0; i < dumps.size(); ++i) title += (i == 0 ? "" : " -> ") + dumps[i].dump.path;
+  if (dumps.size() == 1) return title + ": one dump; growth needs two or more";
+  const uint64_t time = dumps.last().dump.process.dump_ns - dumps.first().dump.process.dump_ns;
+  return fmt::format("{}: same run, {} later, {}", title, text::duration(time),
+                     text::counted(dumps.size() - 1, "interval"));
+}
+
+std::string summary_text(const Leaks& leaks) {
+  const auto unexplained = size_t(std::count_if(leaks.places.begin(), leaks.places.end(), [](const GrownPlace& grown) {
+    return grown.counts && grown.finding == analyzer::kNone;
+  }));
+  std::string text;
+  if (!leaks.findings.empty()) text = text::counted(leaks.findings.size(), "finding");
+  if (unexplained > 0) {
+    text += (text.empty() ? "" : ", ") +
+            text::counted(unexplained, text.empty() ? "growing allocation site" : "other growing allocation site");
+  }
+  if (text.empty() && leaks.process.told) {
+    const std::vector<uint64_t>& resident = leaks.process.parts.front().values;
+    return "no tensor leak found, but the process grew: resident memory " + text::bytes(resident.front()) + " -> " +
+           text::bytes(resident.back());
+  }
+  if (text.empty()) {
+    if (leaks.dumps > 1) return "no leak found: nothing grew in every interval";
+    return leaks.suspects.empty() ? "no leak found that one dump can show"
+                                  : "no finding in one dump, but " + text::counted(leaks.suspects.size(), "suspect");
+  }
+  if (leaks.dumps == 1) return text;
+  std::string live;
+  for (uint64_t bytes : leaks.bytes) live += (live.empty() ? "" : " -> ") + text::bytes(bytes);
+  return text + "; live bytes " + live;
+}
+
+// Memory outside tensors: what grew, also where it is no finding.
+std::string process_text(const Leaks& leaks, const Terminal& terminal) {
+  const bool a_finding = std::any_of(leaks.findings.begin(), leaks.findings.end(), [](const LeakFinding& finding) {
+    return finding.kind == LeakKind::process_memory;
+  });
+  if (!leaks.process.told || a_finding) return "";
+  text::Table table({{.title = "growth", .align = text::Align::right}, {.title = "each dump"}, {.title = "what"}});
+  constexpr int64_t kLeastShown = 1 << 20;
+  for (const Fact& part : leaks.process.parts) {
+    if (part.values.empty()) continue;
+    const auto growth = int64_t(part.values.back() - part.values.front());
+    if (std::abs(growth) < kLeastShown) continue;
+    table.row({text::signed_bytes(growth), values_text(part), text::fact_words(part)});
+  }
+  std::string out = "\n" + text::wrap("memory of the process", terminal.width, 2) + "\n" + table.text(terminal);
+  add_labelled(out, "what to do", text::process_advice(leaks.process), terminal, Style::plain);
+  return out;
+}
+
+// One dump says how much there is, not what of it grows, nor what holds it.
+std::string outside_text(const Leaks& leaks) {
+  constexpr size_t kMostParts = 3;
+  constexpr uint64_t kLeastShown = 1 << 20;
+  if (leaks.dumps > 1 || leaks.process.parts.empty()) return "";
+  std::string parts;
+  size_t shown = 0;
+  for (const Fact& part : leaks.process.parts) {
+    using analyzer::FactKind;
+    const bool seen =
+        part.kind == FactKind::resident || part.kind == FactKind::cpu_tensors || part.kind == FactKind::profiler;
+    if (seen || part.values.empty() || part.values.back() < kLeastShown || shown == kMostParts) continue;
+    parts += (shown++ == 0 ? "" : ", ") + text::bytes(part.values.back()) + " " + text::fact_words(part);
+  }
+  if (shown == 0) return "";
+  return "Not examined in one dump: memory outside tensors, such as numpy arrays (" + parts +
+         "). Two dumps show whether it grows.";
+}
+
+// Without these a finding may be missing, not absent.
+std::string gaps_of(const analyzer::Dump& dump) {
+  const bool python = !dump.process.python_version.empty();
+  std::string text;
+  if (python && !dump.references.present) {
+    text = "References were not recorded: growth is known by allocation site only.";
+  } else if (python && !dump.references.complete) {
+    text = "References are incomplete: " + dump.references.detail + ".";
+  }
+  if (dump.graph.whole()) return text;
+  if (!text.empty()) text += " ";
+  if (!dump.graph.present) return text + "The autograd graph was not recorded.";
+  return text + "The autograd graph is incomplete" + (dump.graph.detail.empty() ? "." : ": " + dump.graph.detail + ".");
+}
+
+}  // namespace
+
+std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_t top, const Terminal& terminal) {
+  analyzer::OpenedDump& last = dumps.last();
+  const std::string first_dump = std::filesystem::path(dumps.first().dump.path).filename().string();
+  std::string out = terminal.styled(Style::bold, text::wrap(text::clean(title_text(dumps)), terminal.width, 2)) + "\n";
+  out += terminal.styled(leaks.found() ? Style::bad : Style::good, text::wrap(summary_text(leaks), terminal.width, 2)) +
+         "\n";
+  if (leaks.weak) {
+    out += text::wrap("Weak evidence: two dumps show one interval only. Compare three dumps to confirm growth.",
+                      terminal.width, 2) +
+           "\n";
+  }
+  const std::string gaps = text::clean(gaps_text(dumps));
+  if (!gaps.empty()) out += text::wrap(gaps, terminal.width, 2) + "\n";
+  const std::string outside = outside_text(leaks);
+  if (!outside.empty()) out += text::wrap(outside, terminal.width, 2) + "\n";
+  const std::string passing = passing_cycles_text(leaks);
+  if (!passing.empty()) out += text::wrap(text::clean(passing), terminal.width, 2) + "\n";
+  for (size_t i = 0; i < leaks.findings.size(); ++i)
+    out += "\n" + finding_text(last, leaks.findings[i], i + 1, first_dump, terminal);
+  if (!leaks.suspects.empty()) {
+    out += "\n" + text::wrap(suspects_heading(leaks.suspects, top), terminal.width, 2) + "\n" +
+           suspects_table(last, leaks.suspects, top, terminal);
+  }
+  out += process_text(leaks, terminal);
+  if (leaks.places.empty()) return out;
+  std::string heading = "allocation sites that grew in every interval";
+  if (top != 0 && leaks.places.size() > top) {
+    heading += fmt::format(" (showing {} of {}; --top N)", top, leaks.places.size());
+  }
+  out += "\n" + text::wrap(heading, terminal.width, 2);
+  return out + "\n" + places_text(last, leaks, top, terminal);
+}
+
+std::string gaps_text(const analyzer::ComparedDumps& dumps) {
+  const std::string last = gaps_of(dumps[dumps.size() - 1].dump);
+  std::string text = last;
+  for (size_t i = 0; i + 1 < dumps.size(); ++i) {
+    const std::string earlier = gaps_of(dumps[i].dump);
+    if (earlier.empty() || earlier == last) continue;
+    text += (text.empty() ? "" : " ") + ("In " + dumps[i].dump.path + ": ") + earlier;
+  }
+  return text;
+}
+
+std::string passing_cycles_text(const Leaks& leaks) {
+  if (!leaks.passing_cycles) return "";
+  return text::bytes(leaks.passing_cycles->bytes) + " held by " + text::holder_words(*leaks.passing_cycles) +
+         ": no finding, Python's garbage collector frees such cycles here.";
+}
+
+std::string finding_headline(const LeakFinding& finding, const std::string& first_dump) {
+  const Growth& growth = finding.growth;
+  const bool nodes = finding.kind == LeakKind::graph_nodes;
+  std::string text = nodes ? text::count(growth.count.back()) + " graph nodes" : text::bytes(finding.bytes);
+  switch (finding.kind) {
+    case LeakKind::two_dtypes:
+      text += " in copies: " + text::holder_words(finding);
+      break;
+    case LeakKind::graph_cycle:
+      text += " held by a reference cycle through the autograd graph";
+      break;
+    default:
+      text += " held by " + text::holder_words(finding);
+  }
+  if (growth.bytes.size() < 2 || (same(growth.bytes) && same(growth.count))) return text;
+  if (about_bytes(finding)) {
+    return fmt::format("{}, {} since {}", text, text::signed_bytes(growth.added_bytes()), first_dump);
+  }
+  const std::string counts = nodes ? "" : std::string(" ") + text::counts_words(finding.counts);
+  return fmt::format("{}, {}{} since {}", text, text::signed_count(growth.added()), counts, first_dump);
+}
+
+std::string left_out_line(const analyzer::LeftOut& left_out) {
+  std::string why;
+  switch (left_out.why) {
+    case analyzer::LeftOut::Why::no_names:
+      why = "it has no tensor names" + (left_out.detail.empty() ? "" : ": " + left_out.detail);
+      break;
+    case analyzer::LeftOut::Why::functions_had_returned:
+      why = "it was written at exit, after the functions whose variables held tensors had returned";
+      break;
+  }
+  return left_out.path + " is left out: " + why + ".";
+}
+
+}  // namespace tensorscope::text

@@ -1,0 +1,26 @@
+// The answer of `oom` for people: its first five lines say it all, the rest shows on what they rest.
+#pragma once
+
+#include <string>
+
+#include "memory/compared_dumps.h"
+#include "oom/story.h"
+#include "text/oom/glossary.h"
+#include "text/terminal.h"
+
+namespace tensorscope::text {
+
+struct OomTextOptions {
+  size_t top = 5;  // 0: all
+  bool full_stacks = false, glossary = true;
+};
+
+// `dumps`: what lies on the story's device is selected in them.
+std::string oom_text(analyzer::ComparedDumps& dumps, const analyzer::oom::Story& story, const OomTextOptions& options,
+                     const text::Terminal& terminal);
+
+// The tree of a balance, a line a part, with exact bytes; shares are of what torch has in use.
+// The terms it uses are noted in `glossary`.
+std::string balance_text(const analyzer::oom::Part& balance, const text::Terminal& terminal, Glossary& glossary);
+
+}  // namespace tensorscope::text
