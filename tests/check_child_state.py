@@ -44,10 +44,10 @@ KEPT = {
         hooks/self_check.cc g_libraries g_texts
         hooks/torch/current_node.cc g_get_current_node g_state t_this g_variable g_tls_module g_tls_bytes
         hooks/torch/throw_function.cc g_throwers
-        python/agent/attributes.cc g_values_are_known g_dicts_are_unknown unknown
-        python/agent/frame_locals.cc g_check g_layout g_probe_matched
-        python/agent/interpreter_layout.cc g_interpreter g_found g_trouble
-        python/agent/main_script.cc g_script
+        python/agent/graph/attributes.cc g_values_are_known g_dicts_are_unknown unknown
+        python/agent/naming/frame_locals.cc g_check g_layout g_probe_matched
+        python/agent/graph/interpreter_layout.cc g_interpreter g_found g_trouble
+        python/agent/naming/main_script.cc g_script
         python/interpreter.cc g_api g_known g_trouble
         python/module_entry.cc g_interpreters_entry
         recording/tensor_facts.cc g_forms g_forms_known
@@ -56,20 +56,20 @@ KEPT = {
         stacks/python/python_stack.cc g_interpreter g_capture g_status g_checked g_detail g_checked_detail g_off_detail
         torch/torch_package.cc g_package g_package_length
         collector/write_dump.cc g_metadata_reader
-        watch/backward_calls.cc g_sequence_word g_peek g_task excluded nodes
-        watch/checked_operation.cc g_nan_functions
-        watch/code_tracing.cc g_thread_words g_traces g_next g_extra
-        watch/find_nan.cc g_gradients_enabled
-        watch/operation_kinds.cc g_seen
-        watch/operation_trace.cc g_torch g_learnt loaded
-        watch/tensor_view.cc g_forms g_is_known
+        torch_events/backward_calls.cc g_sequence_word g_peek g_task excluded nodes
+        find_nan/checked_operation.cc g_nan_functions
+        watch/variables/code_tracing.cc g_thread_words g_traces g_next g_extra
+        find_nan/find_nan.cc g_gradients_enabled
+        torch_events/operation_kinds.cc g_seen
+        torch_events/operation_trace.cc g_torch g_learnt loaded
+        tensor_values/tensor_view.cc g_forms g_is_known
         hooks/process/signals.cc next
-        python/agent/type_fields.cc checked right
+        python/agent/graph/type_fields.cc checked right
         python/named_tensors.cc known
         support/own_descriptors.cc known
-        watch/element_numbers.cc table made
-        watch/first_operations.cc functions function
-        watch/nan_finding.cc loaded""",
+        tensor_values/element_numbers.cc table made
+        torch_events/first_operations.cc functions function
+        find_nan/nan_finding.cc loaded""",
     GIVEN: """
         collector/jobs.cc g_write
         collector/write_dump.cc g_hook_check
@@ -85,8 +85,8 @@ KEPT = {
         support/enough_memory.cc g_source
         support/lock_word.cc g_observer
         support/own_descriptors.cc g_serve
-        watch/device_checks.cc g_device_found
-        watch/find_nan.cc g_actions
+        find_nan/device_checks.cc g_device_found
+        find_nan/find_nan.cc g_actions
         watch/step_dumps.cc g_write g_file
         watch/watch.cc g_wake_writer""",
     ASKED: """
@@ -104,10 +104,10 @@ KEPT = {
         support/options.cc g_options g_record_is_set printed
         support/process_info.cc g_info
         watch/callbacks.cc g_callbacks
-        watch/find_nan.cc g_on
-        watch/saved_tensors.cc g_saves_are_followed
-        watch/steps.cc g_marked g_counted
-        watch/values_switch.cc g_values
+        find_nan/find_nan.cc g_on
+        torch_events/saved_tensors.cc g_saves_are_followed
+        torch_events/steps.cc g_marked g_counted
+        values_file/values_switch.cc g_values
         watch/watch.cc g_waits_for_torch g_wanted
         live/recorder.cc g_tensors_left_out""",
     ALIVE: """
@@ -129,7 +129,7 @@ KEPT = {
         stacks/python/python_stack.cc g_arena g_codes g_trie known
         support/arena.cc g_limited
         support/pages.cc g_mapped
-        watch/code_tracing.cc g_early g_early_count g_nothing
+        watch/variables/code_tracing.cc g_early g_early_count g_nothing
         collector/watches.cc texts""",
     STANDS: """
         hooks/activation.cc g_activated
@@ -141,11 +141,11 @@ KEPT = {
         stacks/python/python_capture.cc g_thread_end
         stacks/python/python_stack.cc g_dealloc
         stacks/thread_stack.cc g_key g_key_made
-        watch/at_thread_end.cc g_thread_end_key g_thread_end_key_made
-        watch/checked_operation.cc g_thread_key
-        watch/code_monitoring.cc g_monitoring
-        watch/device_checks.cc g_device_state
-        watch/operation_trace.cc g_listeners g_listener_count g_of_operations g_of_nodes g_backward_listener
+        torch_events/at_thread_end.cc g_thread_end_key g_thread_end_key_made
+        find_nan/checked_operation.cc g_thread_key
+        watch/variables/code_monitoring.cc g_monitoring
+        find_nan/device_checks.cc g_device_state
+        torch_events/operation_trace.cc g_listeners g_listener_count g_of_operations g_of_nodes g_backward_listener
         watch/said_values.cc g_current_scope
         watch/step_hook.cc g_hook_wanted g_hook_registered""",
     SCRATCH: """
@@ -153,11 +153,11 @@ KEPT = {
         collector/watches.cc g_reader
         oom/failing_thread.cc g_failure_reader
         oom/failure_record.cc t_runtime_call_failed t_reported t_failed_call
-        python/agent/python_heap.cc g_heap_text g_heap_buffer
+        python/agent/foreign/python_heap.cc g_heap_text g_heap_buffer
         support/ended_threads.cc g_ends g_next
         support/log.cc g_waiting_bytes g_written_bytes
-        watch/backward_calls.cc g_device
-        watch/nan_finding.cc g_text
+        torch_events/backward_calls.cc g_device
+        find_nan/nan_finding.cc g_text
         support/own_descriptors.cc g_stack""",
     DEVICES: """
         devices/cupti/launch_counts.cc g_launches g_launch_sites
@@ -179,9 +179,9 @@ KEPT = {
         torch/unrecorded.cc t_unrecorded
         watch/callbacks.cc t_in_callback
         watch/device_values.cc t_prepares
-        watch/operation_trace.cc t_only_teach
+        torch_events/operation_trace.cc t_only_teach
         watch/operation_values.cc t_called
-        watch/unseen_work.cc t_innermost""",
+        python/unseen_work.cc t_innermost""",
     FORK: """
         collector/collector_thread.cc t_gate_held t_restart_after_fork
         collector/fork_restart.cc g_start g_postponed g_forking_frame

@@ -22,7 +22,7 @@ REASONS = {
     "support/small_file.cc": WRAPPED,
     "support/log.cc": WRAPPED,
     "watch/step_dumps.cc": WRAPPED,
-    "watch/nan_report.cc": WRAPPED,
+    "find_nan/nan_report.cc": WRAPPED,
     "stacks/native/libunwind_loader.cc": WRAPPED + "; on the program's thread if its malloc is not libc's (docs/limits.md)",
     "collector/request_file.cc": COLLECTOR,
     "collector/settings_file.cc": COLLECTOR,
@@ -39,7 +39,7 @@ REASONS = {
     "hooks/torch/throw_function.cc": "RTLD_NOLOAD of the path that the loader has: nothing is opened",
 }
 # Classes with a function of that name, which opens no file.
-OWN_OPEN = {"python/agent/steps.cc", "watch/possible_findings.h", "watch/possible_findings.cc"}
+OWN_OPEN = {"python/agent/graph/steps.cc", "find_nan/possible_findings.h", "find_nan/possible_findings.cc"}
 DECLARATION = re.compile(r"^ *(bool|int|\w+\*) (\w+::)?open\(")
 
 

@@ -9,7 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ROOMS = {
-    "preload": "support stacks live torch devices python dump oom recording watch collector hooks".split(),
+    "preload": "support stacks live torch devices python dump oom recording tensor_values values_file torch_events watch find_nan collector hooks".split(),
     "analyzer": "support dump recording symbols ownership memory values autograd leaks oom timeline forecast ranks tables text export html process top cli".split(),
 }
 

@@ -4,7 +4,7 @@
 
 #include "recording/recording.h"
 #include "stacks/capture.h"
-#include "watch/values_switch.h"
+#include "values_file/values_switch.h"
 
 namespace tensorscope::collector {
 

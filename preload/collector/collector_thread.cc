@@ -30,7 +30,7 @@
 #include "support/programs_side.h"
 #include "tensorscope/rules/own_handler.h"
 #include "tensorscope/rules/request_name.h"
-#include "watch/value_store.h"
+#include "values_file/value_store.h"
 #include "watch/watch.h"
 
 namespace tensorscope::collector {

@@ -19,8 +19,8 @@
 #include "support/option_values.h"
 #include "support/options.h"
 #include "tensorscope/rules/request_name.h"
+#include "values_file/values_switch.h"
 #include "watch/step_dumps.h"
-#include "watch/values_switch.h"
 
 namespace tensorscope::collector {
 

@@ -42,7 +42,7 @@
 #include "tensorscope/rules/number_text.h"
 #include "torch/graph/graph_reader.h"
 #include "torch/metadata/torch_version.h"
-#include "watch/steps.h"
+#include "torch_events/steps.h"
 
 namespace tensorscope::collector {
 

@@ -6,6 +6,7 @@
 #include "collector/collector.h"
 #include "collector/watches.h"
 #include "devices/cupti/session.h"
+#include "find_nan/find_nan.h"
 #include "hooks/attach.h"
 #include "hooks/late_binding.h"
 #include "hooks/process/fork.h"
@@ -23,7 +24,6 @@
 #include "support/state.h"
 #include "support/system_limits.h"
 #include "torch/torch_package.h"
-#include "watch/find_nan.h"
 #include "watch/step_dumps.h"
 #include "watch/watch.h"
 

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "live/earlier_tensors.h"
-#include "python/agent/allocator_snapshot.h"
 #include "python/agent/earlier_tensors.h"
-#include "python/agent/interpreter_layout.h"
+#include "python/agent/foreign/allocator_snapshot.h"
+#include "python/agent/foreign/python_heap.h"
+#include "python/agent/graph/interpreter_layout.h"
 #include "python/agent/program_objects.h"
-#include "python/agent/python_heap.h"
 #include "python/builtin_module.h"
 #include "python/exit_dump.h"
 #include "python/gil_thread.h"

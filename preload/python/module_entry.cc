@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "python/agent/type_fields.h"
+#include "python/agent/graph/type_fields.h"
 #include "python/objects.h"
 
 namespace tensorscope::python {

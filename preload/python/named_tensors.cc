@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "live/tensor_serial.h"
-#include "python/agent/object_kinds.h"
-#include "python/agent/type_fields.h"
+#include "python/agent/graph/object_kinds.h"
+#include "python/agent/graph/type_fields.h"
 #include "python/objects.h"
 #include "support/enough_memory.h"
 #include "tensorscope/rules/utf8.h"
@@ -35,7 +35,7 @@ Object* tensor_class(const Gil& gil) {
 
 }  // namespace
 
-// The field comes right after the header, or, in older torch, after one more word (agent/tensor_objects.cc).
+// The field comes right after the header, or, in older torch, after one more word (agent/rows/tensor_objects.cc).
 LiveTensor live_tensor(const Gil& gil, Object* object) {
   Object* known = tensor_class(gil);
   if (!known || !agent::check_type_fields(gil) || !is_a(gil, object, known)) return {};

@@ -1,6 +1,6 @@
 #include "python/objects.h"
 
-#include "python/agent/attributes.h"
+#include "python/agent/graph/attributes.h"
 
 namespace tensorscope::python {
 

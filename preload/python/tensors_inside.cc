@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "python/agent/attributes.h"
-#include "python/agent/type_fields.h"
+#include "python/agent/graph/attributes.h"
+#include "python/agent/graph/type_fields.h"
 #include "python/objects.h"
 #include "tensorscope/rules/utf8.h"
 

@@ -16,11 +16,11 @@
 #include "support/options.h"
 #include "support/state.h"
 #include "torch/unrecorded.h"
-#include "watch/at_thread_end.h"
+#include "torch_events/at_thread_end.h"
+#include "torch_events/steps.h"
+#include "values_file/value_store.h"
 #include "watch/callback_source.h"
 #include "watch/object_values.h"
-#include "watch/steps.h"
-#include "watch/value_store.h"
 
 namespace tensorscope::watch {
 

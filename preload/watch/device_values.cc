@@ -11,18 +11,18 @@
 
 #include "python/method.h"
 #include "python/objects.h"
+#include "python/unseen_work.h"
 #include "support/enough_memory.h"
 #include "support/fresh_in_child.h"
 #include "support/loaded_object.h"
 #include "support/message.h"
 #include "support/options.h"
 #include "support/state.h"
+#include "tensor_values/element_numbers.h"
+#include "tensor_values/reducers.h"
 #include "torch/metadata/tensor_layout.h"
+#include "values_file/value_store.h"
 #include "watch/device_source.h"
-#include "watch/element_numbers.h"
-#include "watch/reducers.h"
-#include "watch/unseen_work.h"
-#include "watch/value_store.h"
 
 namespace tensorscope::watch {
 

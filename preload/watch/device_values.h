@@ -9,9 +9,9 @@
 #include <cstdint>
 
 #include "python/interpreter.h"
+#include "tensor_values/statistics.h"
+#include "tensor_values/tensor_view.h"
 #include "values_generated.h"
-#include "watch/statistics.h"
-#include "watch/tensor_view.h"
 
 namespace tensorscope::watch {
 

@@ -9,8 +9,8 @@
 
 #include "python/interpreter.h"
 #include "tensorscope/rules/watch_spec.h"
+#include "values_file/value_store.h"
 #include "watch/taken_tensors.h"
-#include "watch/value_store.h"
 
 namespace tensorscope::watch {
 

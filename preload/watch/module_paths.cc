@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "python/agent/attributes.h"
+#include "python/agent/graph/attributes.h"
 #include "python/agent/program_objects.h"
 #include "python/objects.h"
+#include "tensor_values/nearest.h"
 #include "tensorscope/rules/wrapper_paths.h"
-#include "watch/nearest.h"
-#include "watch/value_store.h"
+#include "values_file/value_store.h"
 
 namespace tensorscope::watch {
 

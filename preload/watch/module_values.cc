@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <string>
 
-#include "python/agent/attributes.h"
+#include "python/agent/graph/attributes.h"
 #include "python/objects.h"
 #include "python/tensors_inside.h"
+#include "tensor_values/tensor_view.h"
 #include "tensorscope/values_format.h"
 #include "watch/callbacks.h"
 #include "watch/taken_tensors.h"
-#include "watch/tensor_view.h"
 
 namespace tensorscope::watch {
 

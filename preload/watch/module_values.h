@@ -11,9 +11,9 @@
 #include "python/module_entry.h"
 #include "python/tensors_inside.h"
 #include "tensorscope/rules/watch_spec.h"
+#include "torch_events/steps.h"
 #include "watch/callbacks.h"
 #include "watch/module_paths.h"
-#include "watch/steps.h"
 #include "watch/taken_tensors.h"
 
 namespace tensorscope::watch {

@@ -1,13 +1,13 @@
 #include "watch/object_values.h"
 
-#include "python/agent/attributes.h"
-#include "python/agent/type_fields.h"
+#include "python/agent/graph/attributes.h"
+#include "python/agent/graph/type_fields.h"
 #include "python/objects.h"
 #include "python/tensors_inside.h"
+#include "tensor_values/tensor_view.h"
 #include "tensorscope/rules/utf8.h"
 #include "tensorscope/rules/watch_path.h"
-#include "watch/tensor_view.h"
-#include "watch/value_store.h"
+#include "values_file/value_store.h"
 
 namespace tensorscope::watch {
 

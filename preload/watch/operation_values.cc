@@ -10,12 +10,12 @@
 #include "stacks/capture.h"
 #include "support/fresh_in_child.h"
 #include "support/message.h"
+#include "torch_events/operation_kinds.h"
+#include "torch_events/operation_trace.h"
+#include "values_file/source_places.h"
+#include "values_file/value_store.h"
 #include "watch/module_calls.h"
-#include "watch/operation_kinds.h"
-#include "watch/operation_trace.h"
-#include "watch/source_places.h"
 #include "watch/taken_tensors.h"
-#include "watch/value_store.h"
 
 namespace tensorscope::watch {
 

@@ -11,13 +11,13 @@
 #include "tensorscope/rules/utf8.h"
 #include "tensorscope/tensorscope.h"
 #include "torch/metadata/tensor_layout.h"
+#include "torch_events/steps.h"
+#include "values_file/value_store.h"
+#include "values_file/values_switch.h"
 #include "watch/callbacks.h"
 #include "watch/module_calls.h"
 #include "watch/step_dumps.h"
-#include "watch/steps.h"
 #include "watch/taken_tensors.h"
-#include "watch/value_store.h"
-#include "watch/values_switch.h"
 #include "watch/watch.h"
 
 namespace tensorscope::watch {

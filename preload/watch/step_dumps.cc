@@ -15,7 +15,7 @@
 #include "support/message.h"
 #include "support/options.h"
 #include "support/own_descriptors.h"
-#include "watch/steps.h"
+#include "torch_events/steps.h"
 
 namespace tensorscope::watch {
 

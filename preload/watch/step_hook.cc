@@ -1,14 +1,14 @@
 #include "watch/step_hook.h"
 
-#include "python/agent/type_fields.h"
+#include "python/agent/graph/type_fields.h"
 #include "python/method.h"
 #include "python/objects.h"
 #include "support/options.h"
 #include "support/process_info.h"
 #include "support/state.h"
+#include "torch_events/steps.h"
 #include "watch/module_calls.h"
 #include "watch/step_dumps.h"
-#include "watch/steps.h"
 
 namespace tensorscope::watch {
 

@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include "python/named_tensors.h"
+#include "tensor_values/tensor_view.h"
 #include "tensorscope/rules/watch_spec.h"
+#include "torch_events/steps.h"
 #include "values_generated.h"
-#include "watch/steps.h"
-#include "watch/tensor_view.h"
 
 namespace tensorscope::watch {
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "watch/statistics.h"
+#include "tensor_values/statistics.h"
 
 namespace tensorscope::watch {
 namespace {

@@ -1,6 +1,6 @@
 """The backward of each call of a module, beside its forward: order, ranges, threads, and what has none."""
 
-# Covers: preload/watch/backward_calls.cc
+# Covers: preload/torch_events/backward_calls.cc
 
 import harness
 import pytest

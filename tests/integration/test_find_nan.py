@@ -1,7 +1,8 @@
 """--find-nan names the first operation that makes a NaN or an infinity, and leaves the program as it is."""
 
-# Covers: preload/watch/{find_nan,nan_report,operation_trace,operation_kinds,storage_marks,finite,value_bounds,possible_findings}.cc
-# Covers: preload/watch/{checked_operation,result_check,nan_finding}.cc
+# Covers: preload/find_nan/{find_nan,nan_report,storage_marks,possible_findings}.cc
+# Covers: preload/torch_events/{operation_trace,operation_kinds}.cc preload/tensor_values/{finite,value_bounds}.cc
+# Covers: preload/find_nan/{checked_operation,result_check,nan_finding}.cc
 
 import functools
 import pathlib

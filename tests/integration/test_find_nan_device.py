@@ -1,7 +1,7 @@
 """--find-nan for tensors on devices: the checks that run there, on the CPU's tensors in the place of a device's, and the way of a
 finding through the CUDA build of torch on the double of the CUDA libraries."""
 
-# Covers: preload/watch/device_checks.cc
+# Covers: preload/find_nan/device_checks.cc
 
 import json
 import re
@@ -9,7 +9,7 @@ import re
 import harness
 import pytest
 
-[SOURCE] = re.findall(r'R"\((.*?)\)"', (harness.ROOT / "preload/watch/device_checks.cc").read_text(), re.DOTALL)
+[SOURCE] = re.findall(r'R"\((.*?)\)"', (harness.ROOT / "preload/find_nan/device_checks.cc").read_text(), re.DOTALL)
 
 # What every program below begins with: the checks, which take each tensor for one on a device.
 BEGIN = """

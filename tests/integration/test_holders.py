@@ -1,7 +1,10 @@
 """Who refers to each tensor in Python, against what the program knows. Needs flatc and the flatbuffers package."""
 
-# Covers: preload/python/agent/{attributes,chains,frame_locals,given_names,node_rows,object_kinds,optimizers,program_objects,python_threads,reference_rows,roots,running_calls}.cc
-# Covers: preload/python/agent/{exit_functions,steps,tensor_objects,type_fields}.cc
+# Covers: preload/python/agent/graph/{attributes,object_kinds,roots}.cc
+# Covers: preload/python/agent/naming/{chains,frame_locals,given_names,optimizers,running_calls}.cc
+# Covers: preload/python/agent/rows/{node_rows,reference_rows}.cc
+# Covers: preload/python/agent/{program_objects,python_threads}.cc
+# Covers: preload/python/agent/graph/{exit_functions,steps,type_fields}.cc preload/python/agent/rows/tensor_objects.cc
 # Covers: preload/python/named_tensors.cc
 # Covers: preload/dump/references_chunk.cc
 # Covers: analyzer/ownership/{graph_roots,merged_names}.cc analyzer/dump/references.cc

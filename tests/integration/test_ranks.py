@@ -2,7 +2,7 @@
 
 # Covers: preload/watch/step_hook.cc
 # Covers: preload/watch/step_dumps.cc
-# Covers: preload/python/agent/process_groups.cc
+# Covers: preload/python/agent/naming/process_groups.cc
 # Covers: preload/dump/groups_chunk.cc
 # Covers: analyzer/text/ranks/holders.cc
 

@@ -1,6 +1,6 @@
 """`--calls`: bytes that autograd saved in each call, against what saved_tensors_hooks sees, and backward passes of a kept graph."""
 
-# Covers: preload/watch/{saved_tensors,backward_calls}.cc
+# Covers: preload/torch_events/{saved_tensors,backward_calls}.cc
 
 import json
 

@@ -1,7 +1,7 @@
 """What the profiler runs in a program is not seen by what the program has to see operations and functions with."""
 
 # Covers: preload/torch/unrecorded.cc
-# Covers: preload/watch/unseen_work.cc
+# Covers: preload/python/unseen_work.cc
 
 import json
 import re

@@ -1,6 +1,6 @@
 """stop_values() and start_values(), from inside and from outside: nothing watched is recorded between them, the rest is."""
 
-# Covers: preload/watch/values_switch.cc analyzer/cli/record.cc
+# Covers: preload/values_file/values_switch.cc analyzer/cli/record.cc
 
 import subprocess
 

@@ -1,6 +1,6 @@
 """What a watch keeps besides statistics: slices, other dtypes, norms per item, quantiles and histograms, as torch computes them."""
 
-# Covers: preload/watch/{reducers,tensor_slice,element_numbers}.cc
+# Covers: preload/tensor_values/{reducers,tensor_slice,element_numbers}.cc
 
 import math
 import subprocess

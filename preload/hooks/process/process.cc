@@ -9,6 +9,7 @@
 
 #include "collector/collector.h"
 #include "collector/log_flush.h"
+#include "find_nan/find_nan.h"
 #include "hooks/activation.h"
 #include "hooks/attach.h"
 #include "hooks/libc_function.h"
@@ -22,9 +23,8 @@
 #include "support/options.h"
 #include "support/process_info.h"
 #include "support/state.h"
-#include "watch/find_nan.h"
+#include "values_file/value_store.h"
 #include "watch/said_values.h"
-#include "watch/value_store.h"
 #include "watch/watch.h"
 
 namespace tensorscope::hooks {

@@ -4,7 +4,7 @@
 #include "hooks/hook.h"
 #include "hooks/torch/current_node.h"
 #include "live/recorder.h"
-#include "watch/saved_tensors.h"
+#include "torch_events/saved_tensors.h"
 
 namespace tensorscope {
 

@@ -3,12 +3,12 @@
 #include <vector>
 
 #include "live/earlier_tensors.h"
-#include "python/agent/allocator_snapshot.h"
-#include "python/agent/look_limits.h"
-#include "python/agent/main_script.h"
-#include "python/agent/object_graph.h"
-#include "python/agent/tensor_objects.h"
-#include "python/agent/type_fields.h"
+#include "python/agent/foreign/allocator_snapshot.h"
+#include "python/agent/graph/look_limits.h"
+#include "python/agent/graph/object_graph.h"
+#include "python/agent/graph/type_fields.h"
+#include "python/agent/naming/main_script.h"
+#include "python/agent/rows/tensor_objects.h"
 #include "support/loaded_object.h"
 #include "support/page_array.h"
 #include "torch/metadata/metadata.h"

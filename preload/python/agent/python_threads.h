@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "python/agent/attributes.h"
+#include "python/agent/graph/attributes.h"
 #include "python/interpreter.h"
 
 namespace tensorscope::python::agent {

@@ -45,7 +45,7 @@
 #include "support/state.h"
 #include "support/under_qemu.h"
 #include "tensorscope/tensorscope.h"
-#include "watch/value_store.h"
+#include "values_file/value_store.h"
 #include "watch/watch.h"
 
 namespace tensorscope {

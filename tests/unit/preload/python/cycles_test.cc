@@ -1,4 +1,4 @@
-#include "python/agent/cycles.h"
+#include "python/agent/graph/cycles.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,8 +8,8 @@
 #include <deque>
 #include <vector>
 
-#include "python/agent/object_graph.h"
-#include "python/agent/type_fields.h"
+#include "python/agent/graph/object_graph.h"
+#include "python/agent/graph/type_fields.h"
 
 namespace tensorscope::python::agent::testing {
 

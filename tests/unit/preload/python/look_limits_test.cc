@@ -1,11 +1,11 @@
-// Covers: preload/python/agent/{look_limits,tensor_batches}.cc
-#include "python/agent/look_limits.h"
+// Covers: preload/python/agent/graph/look_limits.cc preload/python/agent/rows/tensor_batches.cc
+#include "python/agent/graph/look_limits.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "python/agent/tensor_batches.h"
+#include "python/agent/rows/tensor_batches.h"
 #include "support/enough_memory.h"
 
 namespace tensorscope::python::agent {

@@ -1,5 +1,5 @@
-// Covers: preload/python/agent/tensor_batches.cc
-#include "python/agent/object_graph.h"
+// Covers: preload/python/agent/rows/tensor_batches.cc
+#include "python/agent/graph/object_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

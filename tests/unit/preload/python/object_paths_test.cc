@@ -1,4 +1,4 @@
-#include "python/agent/object_paths.h"
+#include "python/agent/graph/object_paths.h"
 
 #include <gtest/gtest.h>
 

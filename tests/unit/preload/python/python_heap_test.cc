@@ -1,4 +1,4 @@
-#include "python/agent/python_heap.h"
+#include "python/agent/foreign/python_heap.h"
 
 #include <gtest/gtest.h>
 

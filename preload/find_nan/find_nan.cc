@@ -1,0 +1,445 @@
+#include "find_nan/find_nan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "find_nan/checked_operation.h"
+#include "find_nan/device_checks.h"
+#include "find_nan/nan_finding.h"
+#include "find_nan/possible_findings.h"
+#include "find_nan/result_check.h"
+#include "live/recorder.h"
+#include "python/bridge.h"
+#include "python/interpreter.h"
+#include "support/copy_text.h"
+#include "support/coverage.h"
+#include "support/enough_memory.h"
+#include "support/fresh_in_child.h"
+#include "support/loaded_object.h"
+#include "support/message.h"
+#include "support/options.h"
+#include "support/state.h"
+#include "tensor_values/element_numbers.h"
+#include "tensor_values/finite.h"
+#include "torch_events/operation_kinds.h"
+#include "torch_events/operation_trace.h"
+#include "torch_events/steps.h"
+#include "watch/watch.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+// All that is of this process: what is known of its program, what it counted and what it said.
+struct FindNan {
+  // What an optimizer does.
+  enum class Scaler : uint8_t { unknown, none, seen };
+  std::atomic<Scaler> scaler{Scaler::unknown};
+  std::atomic<bool> overflow{false};
+  std::atomic<uint32_t> steps{0};
+  std::atomic<bool> in_update{false}, backward_seen{false};
+  // Counted.
+  std::atomic<uint64_t> operations{0}, skipped{0}, unwritten{0};
+  PossibleFindings possible;
+};
+
+constinit FindNan g_find;
+FreshInChild g_fresh_find{g_find};
+constinit FindNanActions g_actions;
+constinit std::atomic<bool> g_on{false};
+bool (*g_gradients_enabled)() = nullptr;  // c10::GradMode::is_enabled()
+
+bool stops() { return options().find_nan == FindNanMode::stop; }
+
+// What was made within an operation turned out to be meant.
+void drop_within(OperationFrame& frame) {
+  if (frame.origin != 0) g_find.possible.drop_within(frame.origin);
+  frame.origin = 0;
+}
+
+uint32_t step_number() {
+  if (options().calls || options().watch != nullptr) return current_step().number;
+  return g_find.steps.load(std::memory_order_relaxed);
+}
+
+// --- one operation
+
+// The arguments that it writes: of their old values nothing is left at its end.
+void look_at_written(OperationThread& thread, const OperationFrame& frame) {
+  for (uint32_t i = frame.first; i < frame.end; ++i) {
+    OperationArgument& argument = thread.arguments[i];
+    TensorView view;
+    if (argument.impl == nullptr || argument.position != 0 || !view_numbers(argument.impl, view) ||
+        g_nan.marks.is_made(view))
+      continue;
+    argument.bad_before = any_not_finite(view);
+    if (!argument.bad_before) g_nan.marks.set_made(view);
+  }
+}
+
+// A value that is read by another node than the one that made it was not replaced there.
+void look_at_readers(OperationThread& thread, const OperationFrame& frame, const void* node) {
+  for (uint32_t i = frame.first; i < frame.end; ++i) {
+    TensorView view;
+    if (thread.arguments[i].impl == nullptr || !view_numbers(thread.arguments[i].impl, view)) continue;
+    const Mark mark = g_nan.marks.get(view);
+    if ((mark.flags & Mark::kBad) == 0 || mark.origin == 0) continue;
+    if (!g_find.possible.waits_for_node(mark.origin, node) || !any_not_finite(view)) continue;
+    const bool scaled = g_find.scaler.load(std::memory_order_relaxed) != FindNan::Scaler::none;
+    thread.say_now |= g_find.possible.leave_node(mark.origin, scaled);
+  }
+}
+
+bool any_needs_gradient(const OperationThread& thread, const OperationFrame& frame) {
+  for (uint32_t i = frame.first; i < frame.end; ++i) {
+    if (thread.arguments[i].impl != nullptr && g_nan_functions.requires_grad(thread.arguments[i].impl)) return true;
+  }
+  return false;
+}
+
+// An operation outside of a backward pass: where the optimizer is. It changes parameters that have gradients after a
+// backward pass; the next operation on a parameter that records gradients belongs to the next step.
+void follow_step(OperationThread& thread, const OperationFrame& frame) {
+  if (!g_find.backward_seen.load(std::memory_order_relaxed) || frame.first == frame.end ||
+      !g_nan_functions.requires_grad) {
+    return;
+  }
+  if (g_find.in_update.load(std::memory_order_relaxed)) {
+    if (g_gradients_enabled == nullptr || !g_gradients_enabled() || !any_needs_gradient(thread, frame)) return;
+    g_find.in_update.store(false, std::memory_order_relaxed);
+    g_find.backward_seen.store(false, std::memory_order_relaxed);
+    g_find.steps.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  const void* first = thread.arguments[frame.first].impl;
+  if (!frame.kind->writes || frame.kind->makes != Makes::computed || first == nullptr ||
+      !is_leaf_with_gradient(first)) {
+    return;
+  }
+  g_find.in_update.store(true, std::memory_order_relaxed);
+  FindNan::Scaler unknown = FindNan::Scaler::unknown;
+  g_find.scaler.compare_exchange_strong(unknown, FindNan::Scaler::none);
+  if (g_find.possible.any_open()) thread.say_now |= g_find.possible.confirm_held();
+}
+
+bool enter_operation(const Operation& operation, const Values& inputs) {
+  OperationThread* thread = this_operation_thread();
+  const char* name = operation.name();
+  if (thread == nullptr || !is_operation(name)) return false;
+  const int depth = thread->depth++;
+  if (depth >= OperationThread::kMostDepth) return false;
+  if (depth == 0) {
+    thread->arguments_used = 0;
+    thread->kept_count = 0;
+  }
+  OperationFrame& frame = thread->frames[depth];
+  frame = {};
+  frame.record = operation.record;
+  frame.name = name;
+  frame.kind = &kind_of(frame.name);
+  enter_arguments(*thread, frame, inputs);
+  if (frame.kind->writes && frame.kind->makes == Makes::computed) look_at_written(*thread, frame);
+  if (depth != 0) return false;
+
+  const void* node = live::running_node_address();
+  if (node != nullptr) g_find.backward_seen.store(true, std::memory_order_relaxed);
+  if (g_find.possible.any_open()) look_at_readers(*thread, frame, node);
+  if (node == nullptr) follow_step(*thread, frame);
+  return thread->say_now;
+}
+
+// A loss scaler looked at the gradients of one optimizer: it skips the step where they overflowed.
+void scaler_checked(const OperationThread& thread, const OperationFrame& frame) {
+  g_find.scaler.store(FindNan::Scaler::seen, std::memory_order_relaxed);
+  for (uint32_t i = frame.first; i < frame.end; ++i) {
+    TensorView view;
+    if (thread.arguments[i].position != 1 || thread.arguments[i].impl == nullptr) continue;
+    if (!view_numbers(thread.arguments[i].impl, view)) continue;
+    Statistics statistics;
+    if (!statistics_of(view, statistics) || statistics.maximum == 0) continue;
+    g_find.overflow.store(true, std::memory_order_relaxed);
+    g_find.possible.drop_backward();
+  }
+}
+
+// torch.tensor() takes memory by `empty` and writes it without an operation; a storage that is set comes from a file or
+// from another process.
+void forget_unwritten(const OperationThread& thread, const OperationFrame& frame) {
+  for (uint32_t i = frame.first; i < frame.end; ++i) {
+    TensorView view;
+    const void* impl = thread.arguments[i].impl;
+    if (impl != nullptr && view_numbers(impl, view) && g_nan.marks.get(view).flags == Mark::kUnwritten)
+      g_nan.marks.set(view, {});
+  }
+}
+
+struct Inputs {
+  bool bad = false, deliberate = false, unwritten = false, outside = false;
+  uint8_t origin = 0;
+};
+
+Inputs look_at_inputs(const OperationThread& thread, const OperationFrame& frame, const OperationResults& results) {
+  Inputs out;
+  for (uint32_t i = frame.first; i < frame.end && !out.bad; ++i) {
+    const OperationArgument& argument = thread.arguments[i];
+    if (argument.gone && (argument.mark.flags & Mark::kBad) != 0) {
+      out.bad = true;
+      out.origin = argument.mark.origin;
+    }
+    out.deliberate = out.deliberate || (argument.gone && (argument.mark.flags & Mark::kDeliberate) != 0);
+    TensorView view;
+    if (argument.impl == nullptr || !view_numbers(argument.impl, view)) continue;
+    const Mark mark = g_nan.marks.get(view);
+    bool written = false, whole = false;
+    for (int j = 0; j < results.count; ++j) {
+      if (results.all[j].view.storage != view.storage) continue;
+      written = written || results.all[j].overwrites == Overwrites::changed;
+      whole = whole || (results.all[j].impl == argument.impl && results.all[j].overwrites == Overwrites::whole);
+    }
+    if (whole) continue;
+    if (written ? !argument.bad_before && mark.flags == 0 : !any_not_finite(view)) continue;
+    if ((mark.flags & Mark::kBad) != 0) {
+      out.bad = true;
+      out.origin = mark.origin;
+    } else if ((mark.flags & Mark::kDeliberate) != 0) {
+      out.deliberate = true;
+    } else if ((mark.flags & Mark::kUnwritten) != 0) {
+      out.unwritten = true;
+    } else if (written) {
+      out.outside = true;
+    } else {
+      // Infinities that nobody has computed are what a program writes into a mask or begins a search with.
+      Statistics statistics;
+      statistics_of(view, statistics);
+      const bool mask = statistics.nan == 0 && (statistics.positive_infinity == 0 || view.numel == 1);
+      (mask ? out.deliberate : out.outside) = true;
+    }
+  }
+  return out;
+}
+
+// Some results of this operation are not finite.
+void judge(OperationThread& thread, OperationFrame& frame, const OperationResults& results,
+           const OperationResult* const* bad, int bad_count) {
+  const auto mark_all = [&](uint8_t flags, uint8_t origin) {
+    for (int i = 0; i < bad_count; ++i) g_nan.marks.set(bad[i]->view, {flags, origin});
+  };
+  const Inputs inputs = look_at_inputs(thread, frame, results);
+  if (inputs.bad) return mark_all(Mark::kBad, inputs.origin);
+  if (inputs.unwritten && !inputs.outside && frame.origin == 0) {
+    g_find.unwritten.fetch_add(1, std::memory_order_relaxed);
+    return mark_all(Mark::kUnwritten, 0);
+  }
+  bool number = false;
+  for (uint32_t i = frame.first; i < frame.end; ++i) {
+    number = number || (thread.arguments[i].is_number() && !std::isfinite(thread.arguments[i].number));
+  }
+  // An infinity that becomes an infinity is still meant: the logarithm of a sum over a masked row.
+  const bool placed = number && frame.kind->makes == Makes::placed;
+  if ((inputs.deliberate || placed) && !inputs.outside) {
+    bool nan = false;
+    for (int i = 0; i < bad_count && !placed; ++i) {
+      Statistics statistics;
+      statistics_of(bad[i]->view, statistics);
+      nan = nan || statistics.nan != 0;
+    }
+    if (!nan) {
+      drop_within(frame);
+      return mark_all(Mark::kDeliberate, 0);
+    }
+  }
+  if (frame.origin != 0) return mark_all(Mark::kBad, frame.origin);
+  if (g_find.possible.all_said()) {
+    g_find.possible.count_later();
+    return mark_all(Mark::kBad, 0);
+  }
+  const Cause cause = inputs.outside      ? Cause::outside
+                      : inputs.deliberate ? Cause::deliberate
+                      : number            ? Cause::argument
+                                          : Cause::computed;
+  struct Described {
+    const OperationThread& thread;
+    const OperationFrame& frame;
+    const OperationResult* const* bad;
+    int bad_count;
+    Cause cause;
+    const void* node;
+  } described = {thread, frame, bad, bad_count, cause, live::running_node_address()};
+  frame.origin = g_find.possible.add(
+      &thread, described.node,
+      [](Finding& out, void* context) {
+        const auto& of = *static_cast<const Described*>(context);
+        describe(of.thread, of.frame, of.bad, of.bad_count, of.cause, of.node, step_number(), out);
+      },
+      &described);
+  mark_all(Mark::kBad, frame.origin);
+}
+
+bool leave_operation(const Operation& operation, const Values& outputs) {
+  OperationThread* thread = known_operation_thread();
+  if (thread == nullptr || thread->depth == 0) return false;
+  if (thread->depth > OperationThread::kMostDepth) {
+    --thread->depth;
+    return false;
+  }
+  // An operation may have begun while nothing was recorded.
+  int depth = thread->depth - 1;
+  while (depth >= 0 && thread->frames[depth].record != operation.record) --depth;
+  if (depth < 0) return false;
+  thread->depth = depth;
+  OperationFrame& frame = thread->frames[depth];
+  if (operation.results_known) g_find.operations.fetch_add(1, std::memory_order_relaxed);
+  drop_freed(*thread, frame);
+  if (frame.kind->checks_scale) scaler_checked(*thread, frame);
+  if (frame.kind->makes == Makes::given) forget_unwritten(*thread, frame);
+  if (frame.kind->updates_scale && g_find.overflow.exchange(false)) g_find.skipped.fetch_add(1);
+
+  OperationResults results;
+  if (frame.whole) collect_results(operation, *thread, frame, outputs, results);
+  const OperationResult* bad[OperationResults::kMost];
+  int bad_count = 0;
+  for (int i = 0; i < results.count; ++i) {
+    const OperationResult& result = results.all[i];
+    if (is_view(*thread, frame, result)) continue;
+    if (look_at_result(*thread, frame, result)) bad[bad_count++] = &result;
+  }
+  if (frame.kind->foreign) forget_bounds(*thread, frame);
+  if (bad_count != 0) judge(*thread, frame, results, bad, bad_count);
+  if (depth != 0) {
+    if (frame.origin != 0) thread->frames[depth - 1].origin = frame.origin;
+    thread->arguments_used = frame.first;
+  } else {
+    if (frame.origin != 0) thread->say_now |= g_find.possible.settle(thread, bad_count != 0);
+  }
+  return thread->say_now;
+}
+
+// --- saying it, and what follows
+
+// sys.exit() in the main thread, as soon as it runs Python again.
+int leave_python(void*) {
+  void (*set_object)(void*, void*) = nullptr;
+  void* (*from_long)(long) = nullptr;
+  void** system_exit = nullptr;
+  if (!resolve("PyErr_SetObject", set_object) || !resolve("PyLong_FromLong", from_long) ||
+      !resolve("PyExc_SystemExit", system_exit)) {
+    return 0;
+  }
+  set_object(*system_exit, from_long(kFoundNanStatus));
+  return -1;
+}
+
+void stop_program() {
+  int (*add_pending_call)(int (*)(void*), void*) = nullptr;
+  if (python::interpreter_alive() && resolve("Py_AddPendingCall", add_pending_call) &&
+      add_pending_call(leave_python, nullptr) == 0) {
+    return;
+  }
+  finish_find_nan();
+  finish();
+  fflush(nullptr);
+  _exit(kFoundNanStatus);
+}
+
+// No guard is held: a dump may look at this thread.
+void outside() {
+  OperationThread* thread = known_operation_thread();
+  if (thread == nullptr || !thread->say_now) return;
+  thread->say_now = false;
+  const int saved_errno = errno;
+  {
+    const InsideScope inside;
+    run_if_memory_lasts([] { say_finding(g_find.possible.to_say()); });
+  }
+  g_find.possible.said_it();
+  if (options().find_nan_dump && g_actions.write_dump) g_actions.write_dump();
+  if (stops() && g_find.possible.close()) stop_program();
+  errno = saved_errno;
+}
+
+void take_device_finding(const DeviceFinding& found) {
+  OperationThread* thread = this_operation_thread();
+  if (thread == nullptr) return;
+  thread->say_now |= g_find.possible.confirm_at_once(
+      [](Finding& out, void* context) {
+        const auto& found = *static_cast<const DeviceFinding*>(context);
+        out = {};
+        out.cause = found.gradient ? Cause::device_gradient : Cause::device_result;
+        out.phase = found.gradient ? Phase::backward : Phase::forward;
+        out.nan = found.nan;
+        out.step = found.step;
+        out.module = found.module;
+        copy_text(found.gradient ? "gradient on a device" : "result of a module on a device", out.operation);
+        copy_text(found.parameter, out.parameter);
+      },
+      const_cast<DeviceFinding*>(&found));
+  const python::ReleasedGil released;
+  outside();
+}
+
+}  // namespace
+
+void start_find_nan(const FindNanActions& actions) {
+  if (options().find_nan == FindNanMode::off) {
+    return set_coverage(Subject::find_nan, Seen::not_applicable, "");
+  }
+  g_actions = actions;
+  const bool resolved = torch::resolve_torch_functions(g_nan_functions);
+  resolve("_ZN3c108GradMode10is_enabledEv", g_gradients_enabled);
+  const char* why = "no memory for the records of threads";
+  if (resolved && start_operation_threads()) why = trace_operations({enter_operation, leave_operation, outside});
+  if (why != nullptr) {
+    say("--find-nan is off: %s", why);
+    return set_coverage(Subject::find_nan, Seen::no, why);
+  }
+  start_device_checks(take_device_finding);
+  g_on.store(true, std::memory_order_release);
+  set_coverage(Subject::find_nan, Seen::yes, "");
+}
+
+void finish_find_nan() {
+  if (!g_on.exchange(false)) return;
+  const InsideScope inside;
+  OperationThread* thread = this_operation_thread();
+  if (thread != nullptr) {
+    thread->say_now |= g_find.possible.confirm_held();
+    if (thread->say_now) {
+      thread->say_now = false;
+      run_if_memory_lasts([] { say_finding(g_find.possible.to_say()); });
+    }
+  }
+  const bool nan = g_find.possible.said_nan(), infinity = g_find.possible.said_infinity();
+  char more[512] = "";
+  if (const uint64_t skipped = g_find.skipped.load(); skipped != 0) {
+    snprintf(more, sizeof more, "; %llu step%s skipped by loss scaling", (unsigned long long)skipped,
+             skipped == 1 ? "" : "s");
+  }
+  if (const uint64_t unwritten = g_find.unwritten.load(); unwritten != 0) {
+    snprintf(more + strlen(more), sizeof more - strlen(more), "; %llu operation%s read memory that nobody had written",
+             (unsigned long long)unwritten, unwritten == 1 ? "" : "s");
+  }
+  if (const uint64_t missed = operations_not_followed(); missed != 0) {
+    snprintf(more + strlen(more), sizeof more - strlen(more), "; %llu of the first operations %s not checked",
+             (unsigned long long)missed, missed == 1 ? "was" : "were");
+  }
+  if (g_nan.device_seen.load() && !device_checks_run()) {
+    snprintf(more + strlen(more), sizeof more - strlen(more), "; tensors on devices were not checked");
+  } else if (g_nan.device_seen.load()) {
+    snprintf(more + strlen(more), sizeof more - strlen(more),
+             "; %llu results of modules and gradients on devices checked", (unsigned long long)device_checks());
+  }
+  if (nan || infinity) {
+    const uint64_t later = g_find.possible.later();
+    say("--find-nan: found, see above; %llu later origin%s, %llu operations checked%s", (unsigned long long)later,
+        later == 1 ? "" : "s", (unsigned long long)g_find.operations.load(), more);
+  } else {
+    say("--find-nan: no NaN or infinity made by %llu operations%s", (unsigned long long)g_find.operations.load(), more);
+  }
+}
+
+}  // namespace tensorscope::watch

@@ -1,0 +1,107 @@
+#include "values_file/value_batch.h"
+
+#include <string.h>
+
+#include "tensor_values/element_numbers.h"
+#include "torch/metadata/tensor_layout.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+using format::ValueFlag;
+
+format::ValueStatistics as_row(const Statistics& s, uint64_t hash) {
+  return format::ValueStatistics(s.count, s.nan, s.positive_infinity, s.negative_infinity, s.zeros, s.minimum,
+                                 s.maximum, s.mean, s.deviation, s.sum, s.l1, s.l2, hash);
+}
+
+struct Copying {
+  uint8_t* at;
+  size_t itemsize;
+  int from, to;
+};
+
+void copy_piece(const void* elements, int64_t count, void* context) {
+  auto* copying = static_cast<Copying*>(context);
+  const size_t size = size_t(count) * copying->itemsize;
+  memcpy(copying->at, elements, size);
+  copying->at += size;
+}
+
+void convert_piece(const void* elements, int64_t count, void* context) {
+  auto* copying = static_cast<Copying*>(context);
+  const size_t stored = size_t(torch::element_size(copying->to));
+  each_block_of_numbers(copying->from, elements, count, [&](const double* numbers, int64_t now) {
+    elements_of(copying->to, numbers, now, copying->at);
+    copying->at += size_t(now) * stored;
+  });
+}
+
+bool append_elements(PageArray<uint8_t>& data, const TensorView& view, int stored_dtype) {
+  const bool converted = stored_dtype != view.dtype;
+  const size_t itemsize = size_t(converted ? torch::element_size(stored_dtype) : view.itemsize);
+  uint8_t* const begin = data.add_unwritten(size_t(view.numel) * itemsize);
+  if (!begin) return false;
+  Copying copying = {begin, size_t(view.itemsize), view.dtype, stored_dtype};
+  each_piece(view, converted ? convert_piece : copy_piece, &copying);
+  return true;
+}
+
+bool append_series(ValueBatch& batch, uint64_t value, std::span<const ValueParts::Series> all) {
+  for (const ValueParts::Series& each : all) {
+    const SeriesRow row = {value, each.what, batch.numbers.size(), each.count};
+    if (!batch.numbers.append(each.numbers, each.count) || !batch.series.push(row)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool ValueBatch::add_value(format::ValueRow& row, const ValueParts& parts, bool with_elements) {
+  auto flags = uint16_t(row.flags());
+  bool good = true;
+  if (parts.view) {
+    row.mutate_shape(uint32_t(sizes.size()));
+    row.mutate_ndim(uint8_t(parts.view->ndim));
+    good = sizes.append(parts.view->sizes, size_t(parts.view->ndim));
+  }
+  if (good && parts.statistics) {
+    row.mutate_statistics(uint32_t(statistics.size()));
+    flags |= uint16_t(ValueFlag::statistics);
+    good = statistics.push(as_row(*parts.statistics, parts.hash));
+  }
+  const size_t begin = data.size();
+  if (good && with_elements) {
+    const TensorView& kept = parts.kept ? *parts.kept : *parts.view;
+    if (parts.kept) {
+      row.mutate_kept_shape(uint32_t(sizes.size()));
+      row.mutate_kept_ndim(uint8_t(kept.ndim));
+      flags |= uint16_t(ValueFlag::sliced);
+      good = sizes.append(kept.sizes, size_t(kept.ndim));
+    }
+    good = good && append_elements(data, kept, row.stored_dtype());
+  } else if (good && !parts.text.empty()) {
+    good = data.append(reinterpret_cast<const uint8_t*>(parts.text.data()), parts.text.size());
+  }
+  if (with_elements || data.size() > begin) {
+    row.mutate_data_begin(begin);
+    row.mutate_data_size(data.size() - begin);
+    flags |= uint16_t(ValueFlag::elements);
+  }
+  row.mutate_flags(flags);
+  return good && append_series(*this, row.serial(), parts.series) && rows.push(row);
+}
+
+bool ValueBatch::add_finding(const void* flatbuffer, size_t size) {
+  const uint64_t length = size;
+  const size_t before = findings.size();
+  if (findings.append(reinterpret_cast<const uint8_t*>(&length), sizeof length) &&
+      findings.append(static_cast<const uint8_t*>(flatbuffer), size)) {
+    return true;
+  }
+  findings.resize(before);
+  return false;
+}
+
+}  // namespace tensorscope::watch

@@ -1,0 +1,200 @@
+// Lines by sys.monitoring (PEP 669), under a tool number of our own. The beginning of every function is asked for, and
+// switched off for each one in which nothing is watched when it begins first; lines are asked for of the others alone.
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "python/method.h"
+#include "python/objects.h"
+#include "support/state.h"
+#include "values_file/value_store.h"
+#include "watch/callbacks.h"
+#include "watch/variables/code_points.h"
+
+namespace tensorscope::watch {
+
+namespace {
+
+using python::Api;
+using python::Gil;
+using python::Object;
+using python::Owned;
+
+struct Monitoring {
+  Object* module = nullptr;
+  Object* disable = nullptr;
+  Object* tool = nullptr;  // its number
+  Object* set_local_events = nullptr;
+  long long line = 0, returns = 0, yields = 0;
+  std::unordered_map<const Object*, CodePlan*> plans;  // code objects that are kept, so that no other takes an address
+};
+Monitoring* g_monitoring = nullptr;
+
+Object* as_result(const Gil& gil, Object* object) {
+  gil->Py_IncRef(object);
+  return object;
+}
+
+bool call_function(const Gil& gil, Object* function, Object* first, Object* second = nullptr, Object* third = nullptr) {
+  const Owned result(gil, gil->PyObject_CallFunctionObjArgs(function, first, second, third, nullptr));
+  return bool(result);
+}
+
+void ask_for_lines(const Gil& gil, Monitoring& monitoring, CodePlan& plan, Object* code, bool on = true) {
+  if (plan.lines_are_on == on) return;
+  plan.lines_are_on = on;
+  const long long events = !on ? 0
+                               : monitoring.returns | (plan.yields_results ? monitoring.yields : 0) |
+                                     (plan.wants_lines ? monitoring.line : 0);
+  const Owned number(gil, gil->PyLong_FromLongLong(events));
+  if (!number || !call_function(gil, monitoring.set_local_events, monitoring.tool, code, number.get())) {
+    count_loss("variables", "sys.monitoring refused");
+  }
+}
+
+bool known_code(const Gil&, Object* code, CodePlan*& plan) {
+  const auto known = g_monitoring->plans.find(code);
+  if (known == g_monitoring->plans.end()) return false;
+  plan = known->second;
+  return true;
+}
+
+void remember_code(const Gil& gil, Object* code, CodePlan* plan) {
+  if (!plan) return;
+  gil->Py_IncRef(code);
+  g_monitoring->plans[code] = plan;
+}
+
+constexpr CodeMemory kCodeMemory = {known_code, remember_code};
+
+// Of the code object that is running.
+CodeFrame running_frame(const Gil& gil, Object* code) {
+  const CodeFrame frame = python::agent::innermost_frame(gil);
+  return frame.code == code ? frame : CodeFrame();
+}
+
+template <typename Work>
+Object* with_code(Object* arguments, ptrdiff_t count, Work work) {
+  const Api& api = *python::known_interpreter();
+  const Gil gil = Gil::held(api);
+  Object* answer = api._Py_NoneStruct;
+  if (g_monitoring && !in_callback() && api.PyTuple_Size(arguments) >= count) {
+    {
+      const InsideScope inside;
+      work(gil, *g_monitoring, api.PyTuple_GetItem(arguments, 0), answer);
+    }
+    call_back(gil);
+  }
+  return as_result(gil, answer);
+}
+
+Object* starts(Object*, Object* arguments) {
+  return with_code(arguments, 2, [](const Gil& gil, Monitoring& monitoring, Object* code, Object*& answer) {
+    CodePlan* plan = nullptr;
+    const bool decided = known_code(gil, code, plan) || decide_code(gil, code, kCodeMemory, plan);
+    if (!plan) {
+      if (decided) answer = monitoring.disable;
+      return;
+    }
+    const CodeFrame frame = running_frame(gil, code);
+    if (!frame.code) return;
+    if (code_begins(gil, *plan, frame)) {
+      ask_for_lines(gil, monitoring, *plan, code);
+    } else if (!any_frame_of(*plan)) {
+      ask_for_lines(gil, monitoring, *plan, code, false);
+    }
+  });
+}
+
+// Unwinding cannot be switched off for a code object.
+template <typename Use>
+Object* with_frame(Object* arguments, ptrdiff_t count, Use use, bool may_switch_off = true) {
+  return with_code(arguments, count, [&](const Gil& gil, Monitoring& monitoring, Object* code, Object*& answer) {
+    const auto known = monitoring.plans.find(code);
+    if (known == monitoring.plans.end()) {
+      if (may_switch_off) answer = monitoring.disable;
+      return;
+    }
+    const CodeFrame frame = running_frame(gil, code);
+    if (frame.code) use(gil, *known->second, frame);
+  });
+}
+
+Object* begins_line(Object*, Object* arguments) {
+  return with_frame(arguments, 2,
+                    [](const Gil& gil, CodePlan& plan, const CodeFrame& frame) { code_line(gil, plan, frame); });
+}
+
+Object* returns(Object*, Object* arguments) {
+  return with_frame(arguments, 3, [&](const Gil& gil, CodePlan& plan, const CodeFrame& frame) {
+    code_returns(gil, plan, frame, gil->PyTuple_GetItem(arguments, 2));
+  });
+}
+
+Object* unwinds(Object*, Object* arguments) {
+  return with_frame(
+      arguments, 3, [](const Gil& gil, CodePlan& plan, const CodeFrame& frame) { code_raises(gil, plan, frame); },
+      false);
+}
+
+Object* yields(Object*, Object* arguments) {
+  return with_frame(arguments, 3, [&](const Gil& gil, CodePlan& plan, const CodeFrame& frame) {
+    code_yields(gil, plan, frame, gil->PyTuple_GetItem(arguments, 2));
+  });
+}
+
+python::MethodDefinition g_starts = {"starts", starts, python::kArguments, nullptr};
+python::MethodDefinition g_line_begins = {"line", begins_line, python::kArguments, nullptr};
+python::MethodDefinition g_returns = {"returns", returns, python::kArguments, nullptr};
+python::MethodDefinition g_unwinds = {"unwinds", unwinds, python::kArguments, nullptr};
+python::MethodDefinition g_yields = {"yields", yields, python::kArguments, nullptr};
+
+// Numbers of other tools are left to these: 0 a debugger's, 1 of coverage, 2 a profiler's, 5 an optimizer's.
+constexpr char kMonitoringSource[] = R"(
+import sys
+monitoring = sys.monitoring
+tool = next((each for each in (4, 3) if monitoring.get_tool(each) is None), None)
+if tool is not None:
+    monitoring.use_tool_id(tool, 'tensorscope')
+    events = monitoring.events
+    for event, function in ((events.PY_START, starts), (events.LINE, line), (events.PY_RETURN, returns),
+                            (events.PY_YIELD, yields), (events.PY_UNWIND, unwinds)):
+        monitoring.register_callback(tool, event, function)
+    numbers = (events.LINE, events.PY_RETURN, events.PY_YIELD)
+    set_local_events, disable = monitoring.set_local_events, monitoring.DISABLE
+)";
+constexpr char kSwitchOn[] = "monitoring.set_events(tool, events.PY_START | events.PY_UNWIND)\n";
+
+}  // namespace
+
+bool start_monitoring(const Gil& gil, const std::vector<CodeFrame>& running) {
+  Object* globals = gil->PyDict_New();  // kept
+  if (!globals) return false;
+  for (python::MethodDefinition* method : {&g_starts, &g_line_begins, &g_returns, &g_yields, &g_unwinds}) {
+    const Owned function(gil, gil->PyCFunction_NewEx(method, nullptr, nullptr));
+    if (function) gil->PyDict_SetItemString(globals, method->name, function.get());
+  }
+  if (!python::run_own_source(gil, kMonitoringSource, globals)) return false;
+  auto* made = new Monitoring;
+  made->set_local_events = python::entry(gil, globals, "set_local_events");
+  made->disable = python::entry(gil, globals, "disable");
+  made->tool = python::entry(gil, globals, "tool");
+  Object* numbers = python::entry(gil, globals, "numbers");
+  if (!made->set_local_events || !made->disable || !numbers) {
+    count_loss("variables", "other tools have taken every number of sys.monitoring");
+    return true;
+  }
+  long long* const events[] = {&made->line, &made->returns, &made->yields};
+  for (int i = 0; i < 3; ++i) *events[i] = gil->PyLong_AsLongLong(gil->PyTuple_GetItem(numbers, i));
+  g_monitoring = made;
+  for (const CodeFrame& frame : running) {
+    CodePlan* plan = nullptr;
+    if (!frame.code || !python::is_exactly(frame.code, gil->PyCode_Type)) continue;
+    if (decide_code(gil, frame.code, kCodeMemory, plan) && plan) {
+      if (code_has_begun(gil, *plan, frame)) ask_for_lines(gil, *made, *plan, frame.code);
+    }
+  }
+  return python::run_own_source(gil, kSwitchOn, globals);
+}
+
+}  // namespace tensorscope::watch
