@@ -85,9 +85,10 @@ KEPT = {
         support/enough_memory.cc g_source
         support/lock_word.cc g_observer
         support/own_descriptors.cc g_serve
+        torch_events/steps.cc g_step_listener
         find_nan/device_checks.cc g_device_found
         find_nan/find_nan.cc g_actions
-        watch/step_dumps.cc g_write g_file
+        collector/step_dumps.cc g_write g_file
         watch/watch.cc g_wake_writer""",
     ASKED: """
         collector/all_switch.cc g_stopped
@@ -144,10 +145,11 @@ KEPT = {
         torch_events/at_thread_end.cc g_thread_end_key g_thread_end_key_made
         find_nan/checked_operation.cc g_thread_key
         watch/variables/code_monitoring.cc g_monitoring
+        watch/watched_calls.cc g_call_listener
         find_nan/device_checks.cc g_device_state
         torch_events/operation_trace.cc g_listeners g_listener_count g_of_operations g_of_nodes g_backward_listener
         watch/said_values.cc g_current_scope
-        watch/step_hook.cc g_hook_wanted g_hook_registered""",
+        torch_events/step_hook.cc g_hook_wanted g_hook_registered""",
     SCRATCH: """
         collector/collector_thread.cc g_wake g_collector_ended
         collector/watches.cc g_reader

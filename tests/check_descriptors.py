@@ -21,7 +21,7 @@ REASONS = {
     "support/load_library.h": "the same",
     "support/small_file.cc": WRAPPED,
     "support/log.cc": WRAPPED,
-    "watch/step_dumps.cc": WRAPPED,
+    "collector/step_dumps.cc": WRAPPED,
     "find_nan/nan_report.cc": WRAPPED,
     "stacks/native/libunwind_loader.cc": WRAPPED + "; on the program's thread if its malloc is not libc's (docs/limits.md)",
     "collector/request_file.cc": COLLECTOR,

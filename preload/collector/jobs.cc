@@ -9,6 +9,7 @@
 #include "collector/collector.h"
 #include "collector/refusal.h"
 #include "collector/request_file.h"
+#include "collector/step_dumps.h"
 #include "collector/watches.h"
 #include "python/gil_thread.h"
 #include "recording/recording.h"
@@ -20,7 +21,6 @@
 #include "support/options.h"
 #include "tensorscope/rules/request_name.h"
 #include "values_file/values_switch.h"
-#include "watch/step_dumps.h"
 
 namespace tensorscope::collector {
 
@@ -103,7 +103,7 @@ bool take_request(const std::atomic<uint32_t>& asked, uint32_t& served) {
 
 // True: there is something to write.
 bool look_for_request() {
-  watch::look_at_step_file();
+  look_at_step_file();
   const Request asked = take_request_file();
   switch (asked) {
     case Request::none:

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "collector/collector.h"
+#include "collector/step_dumps.h"
 #include "collector/watches.h"
 #include "devices/cupti/session.h"
 #include "find_nan/find_nan.h"
@@ -24,7 +25,6 @@
 #include "support/state.h"
 #include "support/system_limits.h"
 #include "torch/torch_package.h"
-#include "watch/step_dumps.h"
 #include "watch/watch.h"
 
 namespace tensorscope {
@@ -79,7 +79,7 @@ void start(const char* settings) {
   recording::start(&collector::wake_collector);
   watch::start(&collector::wake_collector);
   watch::start_find_nan({[] { collector::request_and_wait(collector::Reason::call, "--find-nan", nullptr, 0); }});
-  watch::start_step_dumps(
+  collector::start_step_dumps(
       [](const char* detail) { collector::request_and_wait(collector::Reason::call, detail, nullptr, 0); });
   if (!options().module_outputs) {
     set_coverage(Subject::module_outputs, Seen::no, "switched off; set TENSORSCOPE_MODULE_OUTPUTS=1 to record it");

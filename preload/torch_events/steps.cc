@@ -20,6 +20,8 @@ FreshInChild g_fresh_step_counts{g_step_counts};
 // Who says where a step ends: the program's code, which a forked child keeps.
 std::atomic<bool> g_marked{false}, g_counted{false};
 
+std::atomic<void (*)()> g_step_listener{nullptr};
+
 void tell_step() {
   const Step step = current_step();
   live::step_seen(step.number, step.pass, uint8_t(step.mode));
@@ -60,5 +62,11 @@ void mark_step() {
   live::step_ended(live::StepSource::mark);
   tell_step();
 }
+
+void tell_step_end() {
+  if (void (*const listener)() = g_step_listener.load(std::memory_order_acquire)) listener();
+}
+
+void listen_to_step_ends(void (*listener)()) { g_step_listener.store(listener, std::memory_order_release); }
 
 }  // namespace tensorscope::watch

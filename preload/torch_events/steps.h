@@ -30,4 +30,10 @@ void begin_pass(Mode mode);
 void end_step();
 void mark_step();
 
+// Tells listeners that a step has ended, after what the program may do at it. Context: the thread that ended it, with
+// the GIL if there is one, under no scope.
+void tell_step_end();
+// One listener. Context: activation.
+void listen_to_step_ends(void (*listener)());
+
 }  // namespace tensorscope::watch

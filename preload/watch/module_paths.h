@@ -14,6 +14,7 @@
 
 #include "python/interpreter.h"
 #include "tensorscope/rules/watch_spec.h"
+#include "torch_events/module_calls.h"
 
 namespace tensorscope::watch {
 
@@ -26,11 +27,10 @@ struct Wanted {
   bool whole;
 };
 
-struct WatchedModule {
+struct WatchedModule : CalledModule {
   Object* reference = nullptr;  // a weak one
-  std::string path, class_name;
+  std::string path;
   std::vector<std::string> segments, own_segments;  // own: without those of wrappers (rules/wrapper_paths.h)
-  uint32_t path_id = 0, class_id = 0;
   std::vector<Wanted> outputs, inputs;
   std::vector<uint32_t> operations, not_operations;  // watches of what runs within; those that leave it out
   // Of its own parameters and buffers: watch, name, what of it.
@@ -43,8 +43,7 @@ struct WatchedModule {
   std::vector<Attribute> attributes;
   std::vector<std::string> looked_at;                   // names of its parameters and buffers
   std::vector<std::pair<std::string, uint32_t>> names;  // of what it returned: way to text
-  uint32_t pass = 0, calls_in_pass = 0;
-  bool is_wrapped = false;  // it has its wrapper's own path, which stands for the wrapper
+  bool is_wrapped = false;                              // it has its wrapper's own path, which stands for the wrapper
   bool own_is_other() const { return segments.size() != own_segments.size(); }
   bool is_watched() const { return !outputs.empty() || !inputs.empty(); }
 };

@@ -14,8 +14,8 @@
 #include "torch_events/operation_trace.h"
 #include "values_file/source_places.h"
 #include "values_file/value_store.h"
-#include "watch/module_calls.h"
 #include "watch/taken_tensors.h"
+#include "watch/watched_calls.h"
 
 namespace tensorscope::watch {
 

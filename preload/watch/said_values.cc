@@ -15,10 +15,9 @@
 #include "values_file/value_store.h"
 #include "values_file/values_switch.h"
 #include "watch/callbacks.h"
-#include "watch/module_calls.h"
-#include "watch/step_dumps.h"
 #include "watch/taken_tensors.h"
 #include "watch/watch.h"
+#include "watch/watched_calls.h"
 
 namespace tensorscope::watch {
 
@@ -247,7 +246,7 @@ extern "C" {
 
 __attribute__((visibility("default"))) int tensorscope_mark_step(void) {
   tensorscope::watch::mark_step();
-  tensorscope::watch::dump_at_step();
+  tensorscope::watch::tell_step_end();
   return TENSORSCOPE_OK;
 }
 

@@ -23,18 +23,18 @@
 #include "tensorscope/rules/watch_argument.h"
 #include "tensorscope/rules/watch_file.h"
 #include "torch_events/backward_calls.h"
+#include "torch_events/module_calls.h"
+#include "torch_events/step_hook.h"
 #include "torch_events/steps.h"
 #include "values_file/source_places.h"
 #include "values_file/value_store.h"
 #include "values_file/values_switch.h"
 #include "watch/callbacks.h"
 #include "watch/device_values.h"
-#include "watch/module_calls.h"
 #include "watch/operation_values.h"
-#include "watch/step_dumps.h"
-#include "watch/step_hook.h"
 #include "watch/taken_tensors.h"
 #include "watch/variables/code_points.h"
+#include "watch/watched_calls.h"
 
 namespace tensorscope::watch {
 
@@ -179,7 +179,7 @@ void start(void (*wake_writer)()) {
         std::any_of(settings.watches.begin(), settings.watches.end(),
                     [](const rules::WatchSpec& watch) { return watch.of == rules::WatchOf::operations; });
     start_callbacks(settings.watches, folder_of(text ? text : ""));
-    if (hooks) start_module_calls({std::move(settings.watches), calls});
+    if (hooks) start_watched_calls(std::move(settings.watches), calls);
     if (operations) start_operation_values();
     g_starting.starting.store(true, std::memory_order_release);
     g_wanted.store(true, std::memory_order_release);
@@ -198,7 +198,7 @@ void start_for_said_values(const python::Gil* gil) {
   }
   // Optimizers' steps and the module that is running are known from now on.
   if (!gil || g_starting.said_in_python.exchange(true, std::memory_order_acq_rel) || has_module_calls()) return;
-  start_module_calls({});
+  start_watched_calls({}, false);
   g_waits_for_torch.store(true, std::memory_order_release);
   try_to_register(*gil);
 }

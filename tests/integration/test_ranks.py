@@ -1,7 +1,7 @@
 """`tensorscope ranks` on real jobs: its answers against what the ranks know of themselves."""
 
-# Covers: preload/watch/step_hook.cc
-# Covers: preload/watch/step_dumps.cc
+# Covers: preload/torch_events/step_hook.cc
+# Covers: preload/collector/step_dumps.cc
 # Covers: preload/python/agent/naming/process_groups.cc
 # Covers: preload/dump/groups_chunk.cc
 # Covers: analyzer/text/ranks/holders.cc

@@ -1,7 +1,7 @@
 """Ways in which torch runs modules that are not plain: under --watch, --calls and --find-nan the program prints what it prints without, and what
 cannot be seen is said."""
 
-# Covers: preload/watch/{watch,module_calls,module_paths}.cc preload/tensor_values/tensor_view.cc
+# Covers: preload/watch/{watch,watched_calls,module_paths}.cc preload/tensor_values/tensor_view.cc
 
 import functools
 import subprocess

@@ -1,6 +1,6 @@
 """Models of real libraries under --watch, --calls, --find-nan and `compare`: each value is what hooks of the program itself saw, bit for bit."""
 
-# Covers: preload/watch/{module_calls,module_values}.cc preload/torch_events/steps.cc
+# Covers: preload/watch/module_values.cc preload/torch_events/{module_calls,steps}.cc
 # Covers: preload/values_file/{value_store,value_batch,value_writer}.cc preload/tensor_values/tensor_view.cc
 # Covers: preload/find_nan/find_nan.cc preload/python/tensors_inside.cc
 

@@ -20,7 +20,8 @@
 #include "torch_events/steps.h"
 #include "values_file/value_store.h"
 #include "watch/callbacks.h"
-#include "watch/module_calls.h"
+#include "watch/watched_calls.h"
+#include "torch_events/module_calls.h"
 #include "watch/module_paths.h"
 #include "watch/object_values.h"
 #include "watch/taken_tensors.h"
@@ -199,10 +200,10 @@ void take_value(const Gil& gil, CodePoints& points, CodePlan& plan, const Module
   if (!is_due(watch, current_step())) return;
   TakingValue taking = {
       gil, points, watch, variable.watch, variable.of_module ? module->path + variable.text : variable.text, {}};
-  const RunningCall call = running_call();
+  const RunningModule running = running_module();
   taking.origin.place = variable.name.empty() ? ValuePlace::returned : ValuePlace::local;
-  taking.origin.call = call.id;
-  taking.origin.module = variable.of_module ? module->path_id : call.path_id;
+  taking.origin.call = running.call;
+  taking.origin.module = variable.of_module ? module->path_id : running.path_id;
   taking.origin.site = site_of(points, plan, line);
   each_value_at(gil, value, watch.code.within, take_found, &taking);
 }

@@ -20,7 +20,7 @@ using CodeFrame = python::agent::Frame;
 // Whether any watch is of source code. Any context.
 bool watches_code();
 
-// After register_hooks() (module_calls.h), once.
+// After register_hooks() (torch_events/module_calls.h), once.
 void register_code_points(const python::Gil& gil);
 
 // Context: the thread that ends the program.

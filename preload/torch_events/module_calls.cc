@@ -1,4 +1,4 @@
-#include "watch/module_calls.h"
+#include "torch_events/module_calls.h"
 
 #include <string.h>
 
@@ -12,15 +12,12 @@
 #include "live/recorder.h"
 #include "python/agent/graph/attributes.h"
 #include "python/agent/graph/type_fields.h"
-#include "python/gil_thread.h"
 #include "python/method.h"
 #include "python/module_entry.h"
 #include "python/objects.h"
-#include "python/tensors_inside.h"
 #include "stacks/capture.h"
 #include "support/clock.h"
 #include "support/coverage.h"
-#include "support/enough_memory.h"
 #include "support/fresh_in_child.h"
 #include "support/state.h"
 #include "tensor_values/tensor_view.h"
@@ -28,63 +25,48 @@
 #include "torch_events/at_thread_end.h"
 #include "torch_events/backward_calls.h"
 #include "torch_events/first_operations.h"
+#include "torch_events/optimizer_source.h"
 #include "torch_events/saved_tensors.h"
 #include "torch_events/steps.h"
 #include "values_file/source_places.h"
+#include "values_file/value_store.h"
 #include "values_file/values_switch.h"
-#include "watch/callbacks.h"
-#include "watch/device_values.h"
-#include "watch/module_paths.h"
-#include "watch/module_values.h"
-#include "watch/optimizer_source.h"
-#include "watch/step_dumps.h"
-#include "watch/taken_tensors.h"
-#include "watch/variables/code_points.h"
-#include "watch/watched_scopes.h"
 
 namespace tensorscope::watch {
 
 namespace {
 
 using format::CallFlag;
-using format::ValuePlace;
-using python::Api;
-using python::each_entry;
-using python::live_tensor;
-using python::LiveTensor;
+using python::Gil;
 using python::ModuleCall;
+using python::Object;
 using python::Owned;
-using python::text_of;
-using rules::WatchOf;
-using rules::WatchSpec;
 
 struct Running {
   uint64_t id;
   uint64_t begin_ns;
   uint64_t live_before, peak_outside;
   const void* stack;  // where the C stack stood: what lies deeper has ended
-  WatchedModule* module;
+  CalledModule* module;
   uint64_t forward;  // backward_calls.h
   uint32_t index, site;
   Mode mode;
   bool recorded;  // becomes a row
   SavesBegin saves;
-  const void* node;                // of the backward pass in which it began: what a checkpoint computes again
-  const WatchedScope* operations;  // what is watched within; null: nothing
+  const void* node;        // of the backward pass in which it began: what a checkpoint computes again
+  const void* operations;  // what the listener wants of those within; null: nothing
 };
 
 constexpr int kMostTries = 4;
 
 struct Calls {
-  explicit Calls(CallSettings given) : settings(std::move(given)), paths(settings.watches) {}
+  Calls(const CallSettings& given, CallListener& listens) : settings(given), listener(listens) {}
   CallSettings settings;
-  ModulePaths paths;
-  ModuleValues values{settings.watches, paths};
+  CallListener& listener;
   std::atomic<uint64_t> next_call{1};
   live::DeviceSlot device = live::DeviceTable::kCpu;  // whose live bytes the calls tell
   int tries_left = 0;                                 // to learn from first operations
   bool learns = false;                                // from them, now
-  WatchedScopes scopes{paths};
 };
 
 Calls* g_calls = nullptr;
@@ -94,7 +76,7 @@ FreshInChild g_fresh_calls{[] {
   if (t_running) t_running->clear();
   if (!g_calls) return;
   const int tries_left = g_calls->tries_left;
-  g_calls = new (std::nothrow) Calls(g_calls->settings);
+  g_calls = new (std::nothrow) Calls(g_calls->settings, g_calls->listener);
   if (g_calls) g_calls->tries_left = tries_left;
 }};
 
@@ -163,8 +145,8 @@ uint64_t next_call_id() { return g_calls->next_call.fetch_add(1, std::memory_ord
 
 void add_backward_rows(bool all = false) { add_backward_calls(next_call_id, all); }
 
-uint64_t follow_forward(const Calls& calls, uint64_t id, const WatchedModule& module, uint32_t site, uint32_t index,
-                        Mode mode, bool recorded, const WatchedScope* operations) {
+uint64_t follow_forward(const Calls& calls, uint64_t id, const CalledModule& module, uint32_t site, uint32_t index,
+                        Mode mode, bool recorded, const void* operations) {
   const Step step = current_step();
   const Device device = live::g_devices.device(calls.device);
   return forward_begins(format::CallRow(id, 0, 0, 0, 0, 0, 0, 0, module.path_id, module.class_id, site, step.number,
@@ -177,28 +159,6 @@ Mode mode_of_module(const Gil& gil, Object* module) {
   Object* training = attributes.find(module, "training");
   if (!training || !python::is_exactly(training, gil->PyBool_Type)) return Mode::unknown;
   return gil->PyObject_IsTrue(training) == 1 ? Mode::train : Mode::eval;
-}
-
-// The look at the whole program wants a thread that is not traced and on which no garbage is collected.
-class PathJob : public python::GilJob {
- public:
-  PathJob(Calls& calls, Object* module, const WatchedModule* caller)
-      : calls_(calls), module_(module), caller_(caller) {}
-  void run(const Gil& gil) override { found = calls_.paths.of(gil, module_, caller_); }
-  WatchedModule* found = nullptr;
-
- private:
-  Calls& calls_;
-  Object* module_;
-  const WatchedModule* caller_;
-};
-
-WatchedModule* find_module(const Gil& gil, Calls& calls, Object* module, const WatchedModule* caller) {
-  if (WatchedModule* known = calls.paths.known(gil, module)) return known;
-  const python::LentGil lent;
-  PathJob job(calls, module, caller);
-  if (python::run_with_gil(&job, python::Deadline::never(), UINT32_MAX) != python::GilOutcome::done) return nullptr;
-  return job.found;
 }
 
 Object* module_object(const Gil& gil, const char* name) {
@@ -219,8 +179,7 @@ void learn_from_first_operations(const Gil& gil, Calls& calls) {
 void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack) {
   end_deeper(calls, stack);
   std::vector<Running>& all = running();
-  const WatchedModule* caller = all.empty() ? nullptr : all.back().module;
-  WatchedModule* module = find_module(gil, calls, object, caller);
+  CalledModule* module = calls.listener.find(gil, object, all.empty() ? nullptr : all.back().module);
   if (!module) return count_loss("calls", "not enough memory");
   const Mode mode = all.empty() || calls.settings.record_calls ? mode_of_module(gil, object) : Mode::unknown;
   // A checkpoint computes a forward again within a backward pass: that is no pass of its own.
@@ -228,12 +187,7 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
     add_backward_rows();
     begin_pass(mode);
     choose_device(calls);
-    if (calls.paths.wants_attributes()) {
-      run_if_memory_lasts([&] {
-        calls.values.take_attributes(gil, WatchOf::parameters);
-        calls.values.take_attributes(gil, WatchOf::buffers);
-      });
-    }
+    calls.listener.pass_begins(gil);
   }
   const uint32_t pass = current_step().pass;
   if (module->pass != pass) {
@@ -242,12 +196,13 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
   }
   if (module->class_name == "OptimizedModule") count_loss("modules", "inside what torch.compile() compiled");
   const bool recorded = calls.settings.record_calls && values_are_on();
-  const bool wants_place = recorded || module->is_watched();
+  const bool wants_place = recorded || calls.listener.wants_line(*module);
   make_room_for_one(all);
   const uint64_t live = device_row(calls).bytes_live.load(std::memory_order_relaxed);
   const uint64_t id = next_call_id();
   const uint32_t index = module->calls_in_pass++, place = wants_place ? place_here() : 0;
-  const WatchedScope* const operations = calls.scopes.within(all.empty() ? nullptr : all.back().operations, *module);
+  const void* const operations =
+      calls.listener.operations_within(all.empty() ? nullptr : all.back().operations, *module);
   // A call within one that is followed would else be taken for that one.
   const bool followed = recorded || operations || (!all.empty() && all.back().forward != 0);
   const uint64_t forward = followed ? follow_forward(calls, id, *module, place, index, mode, recorded, operations) : 0;
@@ -267,19 +222,7 @@ void call_ends(const Gil& gil, Calls& calls, const ModuleCall& ended) {
     end_call(calls, call, true, false);
   }
   const Running call = all.back();
-  Origin origin;
-  origin.call = call.id;
-  origin.module = call.module->path_id;
-  origin.site = call.site;
-  origin.index = call.index;
-  if (!call.module->inputs.empty()) {
-    origin.place = ValuePlace::input;
-    calls.values.take_inputs(gil, *call.module, ended, origin);
-  }
-  if (ended.result) {
-    origin.place = ValuePlace::output;
-    calls.values.take_outputs(gil, *call.module, ended.result, origin);
-  }
+  calls.listener.call_ends(gil, *call.module, ended, {call.id, call.module->path_id, call.site, call.index});
   // A checkpoint ends what it computes again by an exception, once it has all that backward needs.
   const bool failed =
       !ended.result && strcmp(python::agent::short_name_of_class(gil, ended.exception), "_StopRecomputationError") != 0;
@@ -293,12 +236,12 @@ void call_ends(const Gil& gil, Calls& calls, const ModuleCall& ended) {
 // (support/enough_memory.h); what may allocate more is work of its own, whose change of stacks costs a microsecond.
 template <typename Work>
 void with_scope(const Gil& gil, Work work) {
-  if (Calls* const calls = g_calls; calls && !in_callback()) {
+  if (Calls* const calls = g_calls; calls && !calls->listener.is_calling()) {
     {
       const InsideScope inside;
       work(*calls);
     }
-    call_back(gil);
+    calls->listener.after_event(gil);
   }
 }
 
@@ -317,11 +260,7 @@ Object* gradients_are_there(Object*, Object*) {
   const Gil gil = Gil::held(*python::known_interpreter());
   with_scope(gil, [&](Calls& calls) {
     add_backward_rows();
-    if (!calls.paths.wants_attributes()) return;
-    run_if_memory_lasts([&] {
-      calls.paths.look_for_attributes(gil);
-      calls.values.take_attributes(gil, WatchOf::gradients);
-    });
+    calls.listener.step_begins(gil);
   });
   return python::new_none(*python::known_interpreter());
 }
@@ -329,12 +268,12 @@ Object* gradients_are_there(Object*, Object*) {
 Object* step_ends(Object*, Object* optimizer) {
   const Gil gil = Gil::held(*python::known_interpreter());
   with_scope(gil, [&](Calls& calls) {
-    if (calls.paths.wants_attributes()) run_if_memory_lasts([&] { calls.values.take_optimizer_state(gil, optimizer); });
+    calls.listener.step_ends(gil, optimizer);
     const uint32_t step = current_step().number;
     end_step();
-    if (current_step().number != step) remember_step_end(step);
+    if (current_step().number != step) calls.listener.step_has_ended(step);
   });
-  dump_at_step();
+  tell_step_end();
   return python::new_none(*python::known_interpreter());
 }
 
@@ -344,9 +283,9 @@ python::MethodDefinition g_step_ends = {"step_ends", step_ends, python::kOneArgu
 
 }  // namespace
 
-void start_module_calls(CallSettings settings) {
+void start_module_calls(const CallSettings& settings, CallListener& listener) {
   start_thread_ends();
-  g_calls = new (std::nothrow) Calls(std::move(settings));
+  g_calls = new (std::nothrow) Calls(settings, listener);
 }
 
 bool register_hooks(const Gil& gil) {
@@ -371,10 +310,7 @@ bool register_hooks(const Gil& gil) {
       steps_are_counted();
     }
   }
-  const std::vector<WatchSpec>& watches = g_calls->settings.watches;
-  const bool operations = std::any_of(watches.begin(), watches.end(),
-                                      [](const WatchSpec& watch) { return watch.of == WatchOf::operations; });
-  if (operations || g_calls->settings.record_calls) {
+  if (g_calls->settings.follow_operations || g_calls->settings.record_calls) {
     const char* why = follow_forwards();
     if (!why && g_calls->settings.record_calls) why = follow_backward(g_calls->device);
     if (why) count_loss("backward", why);
@@ -388,58 +324,43 @@ bool register_hooks(const Gil& gil) {
 
 bool has_module_calls() { return g_calls != nullptr; }
 
-Origin here() {
-  Origin origin;
-  if (!g_calls) return origin;
-  origin.site = place_here();
+CallPlace place_in_program() {
+  CallPlace place;
+  if (!g_calls) return place;
+  place.site = place_here();
   if (!running().empty()) {
     const Running& call = running().back();
-    origin.call = call.id;
-    origin.module = call.module->path_id;
+    place.call = call.id;
+    place.module = call.module->path_id;
   }
-  return origin;
+  return place;
 }
 
-bool watched_operations(WatchedOperations& out) {
+bool call_of_operation(OperationCall& out) {
   const Calls* const calls = g_calls;
-  if (!calls || in_callback() || prepares_buffers()) return false;
+  if (!calls || calls->listener.is_calling()) return false;
   const void* const node = live::running_node_address();
-  out.specs = &calls->settings.watches;
-  const WatchedScope* scope = nullptr;
   const Running* const call = t_running && !t_running->empty() ? &t_running->back() : nullptr;
   out.backward = node && !(call && call->node == node);
   if (out.backward) {
     const ForwardCall forward = forward_of_node(node);
-    scope = static_cast<const WatchedScope*>(forward.context);
+    out.operations = forward.context;
     out.call = forward.id;
     out.node = node;
   } else if (call && call->stack > __builtin_frame_address(0)) {
-    scope = call->operations;
+    out.operations = call->operations;
     out.call = call->id;
   }
-  if (!scope) return false;
-  out.watches = &scope->watches;
-  out.path = scope->path.c_str();
-  out.module = scope->module;
-  return true;
+  return out.operations != nullptr;
 }
 
-const std::vector<WatchSpec>& all_watches() {
-  static const std::vector<WatchSpec>* const none = new std::vector<WatchSpec>;
-  return g_calls ? g_calls->settings.watches : *none;
-}
-
-void mark_watch_matched(uint32_t watch) {
-  if (g_calls) g_calls->paths.mark_matched(watch);
-}
-
-const WatchedModule* module_of(const Gil& gil, Object* module) {
+const CalledModule* find_called_module(const Gil& gil, Object* module) {
   if (!g_calls) return nullptr;
   const std::vector<Running>& all = running();
-  return find_module(gil, *g_calls, module, all.empty() ? nullptr : all.back().module);
+  return g_calls->listener.find(gil, module, all.empty() ? nullptr : all.back().module);
 }
 
-RunningCall running_call() {
+RunningModule running_module() {
   if (!t_running || t_running->empty()) return {};
   return {t_running->back().id, t_running->back().module->path_id};
 }
@@ -452,17 +373,6 @@ void end_running_calls() {
     end_call(*g_calls, call, false, true);
   }
   add_backward_rows(true);
-}
-
-std::vector<UnmatchedWatch> unmatched_watches() {
-  std::vector<UnmatchedWatch> all;
-  if (!g_calls) return all;
-  for (uint32_t i = 0; i < g_calls->settings.watches.size(); ++i) {
-    const WatchSpec& watch = g_calls->settings.watches[i];
-    if (g_calls->paths.matched(i)) continue;
-    all.push_back({i, rules::is_of_code(watch.of) ? nearest_code(watch) : g_calls->paths.nearest(watch.path)});
-  }
-  return all;
 }
 
 }  // namespace tensorscope::watch

@@ -3,7 +3,7 @@
 // runs.
 #pragma once
 
-namespace tensorscope::watch {
+namespace tensorscope::collector {
 
 // Reads the option. `write`: writes a dump and waits for it; its text is what the dump says about its trigger.
 // Context: activation.
@@ -12,7 +12,4 @@ void start_step_dumps(void (*write)(const char* detail));
 // Looks at the file, if one was named. Context: collector, once a second.
 void look_at_step_file();
 
-// After a step has ended. Context: the thread that ended it, with the GIL where there is one, under no scope.
-void dump_at_step();
-
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::collector

@@ -1,4 +1,4 @@
-#include "watch/optimizer_source.h"
+#include "torch_events/optimizer_source.h"
 
 namespace tensorscope::watch {
 

@@ -1,4 +1,4 @@
-#include "watch/step_hook.h"
+#include "torch_events/step_hook.h"
 
 #include "python/agent/graph/type_fields.h"
 #include "python/method.h"
@@ -6,9 +6,8 @@
 #include "support/options.h"
 #include "support/process_info.h"
 #include "support/state.h"
+#include "torch_events/module_calls.h"
 #include "torch_events/steps.h"
-#include "watch/module_calls.h"
-#include "watch/step_dumps.h"
 
 namespace tensorscope::watch {
 
@@ -39,7 +38,7 @@ Object* step_ended(Object*, Object*) {
       const InsideScope inside;
       end_step();
     }
-    dump_at_step();
+    tell_step_end();
   }
   return python::new_none(*python::known_interpreter());
 }

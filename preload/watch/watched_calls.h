@@ -1,10 +1,10 @@
-// The calls of the program's torch.nn modules (python/module_entry.h), and the steps of its optimizers: what is watched
-// is taken as a call ends, and each call can be a row of its own.
+// What is watched of the calls of modules (torch_events/module_calls.h): their inputs and outputs, parameters, buffers,
+// gradients and optimizer state, and which watches want the operations within a call.
 //
 // Context: as named.
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <vector>
 
 #include "python/interpreter.h"
@@ -16,19 +16,8 @@ namespace tensorscope::watch {
 
 struct WatchedModule;
 
-struct CallSettings {
-  std::vector<rules::WatchSpec> watches;
-  bool record_calls = false;
-};
-
-// Once, before register_hooks(). Context: activation.
-void start_module_calls(CallSettings settings);
-
-// From now on calls are seen, and hooks of torch.optim tell the steps. False: torch.nn has not been imported whole yet;
-// ask again. Context: with the GIL.
-bool register_hooks(const python::Gil& gil);
-
-bool has_module_calls();
+// Once, before register_hooks(). Context: activation, or with the GIL.
+void start_watched_calls(std::vector<rules::WatchSpec> watches, bool record_calls);
 
 // The module call that is running in this thread, and the program's line. Context: with the GIL, under an InsideScope.
 Origin here();
@@ -48,18 +37,12 @@ struct WatchedOperations {
 // HookScope.
 bool watched_operations(WatchedOperations& out);
 
-// For values of source code (code_points.h). The watches: any context. The rest: with the GIL.
+// For values of source code (variables/code_points.h). The watches: any context. The rest: with the GIL.
 const std::vector<rules::WatchSpec>& all_watches();
 void mark_watch_matched(uint32_t watch);
 const WatchedModule* module_of(const python::Gil& gil, python::Object* module);  // may look at the whole program
-struct RunningCall {
-  uint64_t id = 0;
-  uint32_t path_id = 0;  // of the module
-};
-RunningCall running_call();  // the innermost of this thread
 
-// Calls that are still running become rows. Context: the thread that ends the program.
-void end_running_calls();
+// Those that nothing has matched. Context: the thread that ends the program.
 std::vector<UnmatchedWatch> unmatched_watches();
 
 }  // namespace tensorscope::watch

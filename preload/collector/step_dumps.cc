@@ -1,4 +1,4 @@
-#include "watch/step_dumps.h"
+#include "collector/step_dumps.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 #include "support/own_descriptors.h"
 #include "torch_events/steps.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::collector {
 
 namespace {
 
@@ -60,12 +60,27 @@ FreshInChild g_fresh_due{[] {
   if (g_write && !g_file) add_all(options().dump_at_step);
 }};
 
+// After a step has ended.
+void dump_at_step() {
+  const uint32_t step = watch::current_step().number;
+  bool due = false;
+  for (std::atomic<uint32_t>& each : g_due.steps) {
+    uint32_t wanted = each.load(std::memory_order_relaxed);
+    if (wanted != 0 && wanted <= step && each.compare_exchange_strong(wanted, 0)) due = true;
+  }
+  if (!due) return;
+  char detail[32];
+  snprintf(detail, sizeof detail, "step %u", step);
+  g_write(detail);
+}
+
 }  // namespace
 
 void start_step_dumps(void (*write)(const char* detail)) {
   const char* text = options().dump_at_step;
   if (!text || *text == 0) return;
   g_write = write;
+  watch::listen_to_step_ends(dump_at_step);
   if (*text == '@') {
     g_file = text + 1;
     return look_at_step_file();
@@ -102,18 +117,4 @@ void look_at_step_file() {
   if (is_new) add_all(text);
 }
 
-void dump_at_step() {
-  if (!g_write) return;
-  const uint32_t step = current_step().number;
-  bool due = false;
-  for (std::atomic<uint32_t>& each : g_due.steps) {
-    uint32_t wanted = each.load(std::memory_order_relaxed);
-    if (wanted != 0 && wanted <= step && each.compare_exchange_strong(wanted, 0)) due = true;
-  }
-  if (!due) return;
-  char detail[32];
-  snprintf(detail, sizeof detail, "step %u", step);
-  g_write(detail);
-}
-
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::collector
