@@ -88,7 +88,7 @@ KEPT = {
         torch_events/steps.cc g_step_listener
         find_nan/device_checks.cc g_device_found
         find_nan/find_nan.cc g_actions
-        collector/step_dumps.cc g_write g_file
+        collector/step_dumps.cc g_write_dump g_file
         watch/watch.cc g_wake_writer""",
     ASKED: """
         collector/all_switch.cc g_stopped

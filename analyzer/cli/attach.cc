@@ -27,12 +27,12 @@ struct AttachOptions {
 
 int attach(const AttachOptions& options, Invocation& invocation) {
   std::string problem;
-  const std::optional<std::string> library = find_preload_library(problem);
+  const std::optional<std::string> library = process::find_preload_library(problem);
   if (!library) {
     invocation.say(problem);
     return kBadInput;
   }
-  attach::AttachRequest request;
+  process::AttachRequest request;
   request.pid = options.pid;
   request.library = *library;
   if (!options.directory.empty()) {
@@ -53,7 +53,7 @@ int attach(const AttachOptions& options, Invocation& invocation) {
     }
     request.settings.push_back(setting);
   }
-  problem = attach::attach_library(request);
+  problem = process::attach_library(request);
   if (!problem.empty()) {
     invocation.say(problem);
     return kBadInput;
@@ -62,7 +62,7 @@ int attach(const AttachOptions& options, Invocation& invocation) {
       "tensorscope records process {} from now on. A dump: tensorscope snapshot {}\n"
       "Tensors that Python refers to and that were made before are in it, without stacks; others of that time are "
       "not.\n",
-      process_words(options.pid), options.pid);
+      process::process_words(options.pid), options.pid);
   return kOk;
 }
 

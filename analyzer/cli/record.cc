@@ -23,7 +23,7 @@ struct RecordOptions {
 };
 
 // Waits until the process has taken the request. False: `problem` says why it has not.
-bool answered(const TargetProcess& target, uint64_t timeout_ns, std::string& problem) {
+bool answered(const process::TargetProcess& target, uint64_t timeout_ns, std::string& problem) {
   const auto begin = std::chrono::steady_clock::now();
   while (!target.file_taken()) {
     const auto waited = std::chrono::steady_clock::now() - begin;
@@ -41,7 +41,8 @@ bool answered(const TargetProcess& target, uint64_t timeout_ns, std::string& pro
 
 int request(const RecordOptions& options, const char* what, Invocation& invocation) {
   std::string problem;
-  const std::optional<TargetProcess> target = TargetProcess::open(options.pid, AskBy::file, problem);
+  const std::optional<process::TargetProcess> target =
+      process::TargetProcess::open(options.pid, process::AskBy::file, problem);
   if (!target) {
     invocation.say(problem);
     return kBadInput;

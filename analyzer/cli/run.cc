@@ -40,7 +40,7 @@ void set_preload(const std::string& library, const std::string& needed_first) {
   const char* given = getenv("LD_PRELOAD");
   const std::string old = given != nullptr ? given : "";
   std::string value = library;
-  if (is_address_sanitizer(old)) {
+  if (process::is_address_sanitizer(old)) {
     value = old.find(library) == std::string::npos ? old + ":" + library : old;
   } else {
     if (!old.empty() && old.find(library) == std::string::npos) value += ":" + old;
@@ -55,7 +55,7 @@ std::vector<std::string> with_python(const std::vector<std::string>& command, co
   const char* given = getenv(kInterpreter);
   std::string python = given != nullptr ? given : "";
   for (const char* name : {"python", "python3"}) {
-    if (python.empty()) python = find_program(name, environment);
+    if (python.empty()) python = process::find_program(name, environment);
   }
   std::vector<std::string> whole = {python.empty() ? "python3" : python};
   whole.insert(whole.end(), command.begin(), command.end());
@@ -63,17 +63,17 @@ std::vector<std::string> with_python(const std::vector<std::string>& command, co
 }
 
 // False where nothing would be recorded at all.
-bool check_outlook(const PreloadOutlook& outlook, const std::string& program, Invocation& invocation) {
+bool check_outlook(const process::PreloadOutlook& outlook, const std::string& program, Invocation& invocation) {
   const std::string file = outlook.file == program ? fmt::format("'{}'", program)
                                                    : fmt::format("'{}', which '{}' is run by,", outlook.file, program);
   switch (outlook.effect) {
-    case PreloadEffect::loaded:
+    case process::PreloadEffect::loaded:
       break;
-    case PreloadEffect::programs_it_starts:
+    case process::PreloadEffect::programs_it_starts:
       invocation.say(fmt::format("{} {} and ignores LD_PRELOAD: only programs that it starts are recorded.", file,
                                  outlook.reason));
       break;
-    case PreloadEffect::removed:
+    case process::PreloadEffect::removed:
       invocation.say(
           fmt::format("{} {}: the system ignores LD_PRELOAD, nothing would be recorded. Start tensorscope with "
                       "the rights that the program needs: sudo tensorscope run -- ...",
@@ -89,7 +89,7 @@ int run(const RunOptions& options, const std::vector<std::string>& given, Invoca
     return kBadInput;
   }
   std::string problem;
-  std::optional<std::string> library = find_preload_library(problem);
+  std::optional<std::string> library = process::find_preload_library(problem);
   if (!library) {
     invocation.say(problem);
     return kBadInput;
@@ -135,13 +135,14 @@ int run(const RunOptions& options, const std::vector<std::string>& given, Invoca
     setenv("TENSORSCOPE_FIND_NAN", options.stop_at_nan ? "stop" : options.find_nan.c_str(), 1);
   }
 
-  const std::string environment = own_environment();
+  const std::string environment = process::own_environment();
   std::vector<std::string> command = with_python(given, environment);
   unsetenv(kInterpreter);
-  const std::string program = find_program(command[0], environment);
+  const std::string program = process::find_program(command[0], environment);
   // Python finds its environment by the name that it is started with.
   if (!environment.empty() && program.starts_with(environment + "/")) command[0] = program;
-  const PreloadOutlook outlook = program.empty() ? PreloadOutlook() : preload_outlook(command, program);
+  const process::PreloadOutlook outlook =
+      program.empty() ? process::PreloadOutlook() : process::preload_outlook(command, program);
   if (!check_outlook(outlook, program, invocation)) return kBadInput;
   if (write(STDERR_FILENO, invocation.err.data(), invocation.err.size()) >= 0) invocation.err.clear();
   set_preload(*library, outlook.needed_first);

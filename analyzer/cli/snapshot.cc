@@ -56,9 +56,10 @@ class Progress {
 // A name of the processes that would have to be asked instead.
 std::string children_words(pid_t pid) {
   constexpr size_t kMost = 8;
-  const std::vector<pid_t> children = profiled_descendants(pid);
+  const std::vector<pid_t> children = process::profiled_descendants(pid);
   std::string text;
-  for (size_t i = 0; i < children.size() && i < kMost; ++i) text += (i > 0 ? ", " : "") + process_words(children[i]);
+  for (size_t i = 0; i < children.size() && i < kMost; ++i)
+    text += (i > 0 ? ", " : "") + process::process_words(children[i]);
   if (children.size() > kMost) text += fmt::format(" and {} more", children.size() - kMost);
   if (text.empty()) return "";
   return fmt::format(
@@ -67,28 +68,28 @@ std::string children_words(pid_t pid) {
 }
 
 // A task of Slurm that has started the ranks of another job: torchrun under srun.
-bool is_launcher(const JobProcess& task, const std::vector<JobProcess>& all) {
+bool is_launcher(const process::JobProcess& task, const std::vector<process::JobProcess>& all) {
   if (!task.job.starts_with("slurm-")) return false;
-  const std::vector<pid_t> started = profiled_descendants(task.pid);
-  return std::any_of(all.begin(), all.end(), [&](const JobProcess& each) {
+  const std::vector<pid_t> started = process::profiled_descendants(task.pid);
+  return std::any_of(all.begin(), all.end(), [&](const process::JobProcess& each) {
     return each.job != task.job && std::binary_search(started.begin(), started.end(), each.pid);
   });
 }
 
 // The processes of the job that is asked for. Empty: `problem` says why.
 std::vector<pid_t> processes_of_job(pid_t pid, std::string& problem) {
-  std::vector<JobProcess> all = profiled_ranks();
+  std::vector<process::JobProcess> all = process::profiled_ranks();
   if (pid == 0) {
-    std::erase_if(all, [known = all](const JobProcess& each) { return is_launcher(each, known); });
+    std::erase_if(all, [known = all](const process::JobProcess& each) { return is_launcher(each, known); });
   }
   std::string job, names;
-  for (const JobProcess& each : all) {
+  for (const process::JobProcess& each : all) {
     if (pid != 0 ? each.pid == pid : job.empty()) job = each.job;
     if (names.find(each.job + " (") != std::string::npos) continue;
     names += fmt::format("{}{} (pid {})", names.empty() ? "" : ", ", each.job, each.pid);
   }
   std::vector<pid_t> found;
-  for (const JobProcess& each : all) {
+  for (const process::JobProcess& each : all) {
     if (each.job == job) found.push_back(each.pid);
   }
   if (job.empty()) {
@@ -101,7 +102,7 @@ std::vector<pid_t> processes_of_job(pid_t pid, std::string& problem) {
   return found;
 }
 
-bool ask(AskedProcess& asked, Invocation& invocation) {
+bool ask(process::AskedProcess& asked, Invocation& invocation) {
   if (asked.by_file && asked.target.has_own_handler()) {
     invocation.say(
         fmt::format("process {} has its own handler for signal {}; the dump is requested through a file instead.",
@@ -123,9 +124,9 @@ bool is_empty(const std::string& path) {
 }
 
 int snapshot(const SnapshotOptions& options, Invocation& invocation) {
-  std::vector<std::unique_ptr<AskedProcess>> all;
+  std::vector<std::unique_ptr<process::AskedProcess>> all;
   std::string problem;
-  const AskFor how = options.no_signal ? AskFor::dump_by_file : AskFor::dump;
+  const process::AskFor how = options.no_signal ? process::AskFor::dump_by_file : process::AskFor::dump;
   if (options.pid == 0 && !options.job) {
     invocation.say("snapshot needs a PID, or --job (see tensorscope snapshot --help)");
     return kBadInput;
@@ -134,12 +135,12 @@ int snapshot(const SnapshotOptions& options, Invocation& invocation) {
   if (options.job) {
     others = processes_of_job(options.pid, problem);
   } else {
-    if (auto asked = open_asked_process(options.pid, how, problem)) all.push_back(std::move(asked));
-    if (options.children) others = profiled_descendants(options.pid);
+    if (auto asked = process::open_asked_process(options.pid, how, problem)) all.push_back(std::move(asked));
+    if (options.children) others = process::profiled_descendants(options.pid);
   }
   for (const pid_t other : others) {
     std::string why;
-    if (auto asked = open_asked_process(other, how, why)) {
+    if (auto asked = process::open_asked_process(other, how, why)) {
       all.push_back(std::move(asked));
     } else {
       invocation.say(why);
@@ -179,7 +180,7 @@ int snapshot(const SnapshotOptions& options, Invocation& invocation) {
     invocation.out += asked->path + "\n";
     if (!is_empty(asked->path)) continue;
     const std::string children = options.children || options.job ? "" : children_words(asked->target.pid());
-    invocation.say(fmt::format("process {} has no live tensors.{}", process_words(asked->target.pid()),
+    invocation.say(fmt::format("process {} has no live tensors.{}", process::process_words(asked->target.pid()),
                                children.empty() ? "" : " " + children));
   }
   return status;

@@ -35,7 +35,7 @@ struct TopOptions {
   size_t lines = 20;
   std::optional<uint64_t> interval_ns = 2'000'000'000;
   analyzer::By by = analyzer::By::line;
-  TopSort sort = TopSort::bytes;
+  top::TopSort sort = top::TopSort::bytes;
   std::string filter;
   analyzer::SymbolOptions symbols;
 };
@@ -61,7 +61,7 @@ class StopSignals {
 
 class Top {
  public:
-  Top(const TopOptions& options, TopSampler& sampler, Invocation& invocation)
+  Top(const TopOptions& options, top::TopSampler& sampler, Invocation& invocation)
       : options_(options),
         sampler_(sampler),
         invocation_(invocation),
@@ -69,7 +69,7 @@ class Top {
         interval_ns_(*options.interval_ns) {}
 
   int plain();
-  int interactive(TopTerminal& terminal);
+  int interactive(top::TopTerminal& terminal);
   int serve(MetricsServer& server);
   // What of the last sample's stacks could not be read.
   analyzer::UnreadFiles unread() const {
@@ -85,7 +85,7 @@ class Top {
   bool take();
   // The interval, longer where a refresh is dear to the program.
   uint64_t interval() const {
-    const text::TopCost& cost = sampler_.cost();
+    const top::TopCost& cost = sampler_.cost();
     return std::max(interval_ns_, (view_.needs_names() ? cost.all() : cost.paused_ns) * kShareOfProgram);
   }
   // Refreshes at once, with names.
@@ -95,17 +95,17 @@ class Top {
   }
   std::vector<std::string> screen(size_t most_rows, const text::Terminal& terminal, size_t& titles);
   bool put(const std::string& text);
-  void draw(TopTerminal& terminal);
-  bool press(int key, TopTerminal& terminal);
+  void draw(top::TopTerminal& terminal);
+  bool press(int key, top::TopTerminal& terminal);
   void press_while_typing(int key);
   void change_interval(bool longer);
   void mark();
   int ended();
 
   const TopOptions& options_;
-  TopSampler& sampler_;
+  top::TopSampler& sampler_;
   Invocation& invocation_;
-  TopView view_;
+  top::TopView view_;
   uint64_t interval_ns_;
   State state_ = State::idle;
   Clock::time_point next_ = Clock::now();
@@ -142,15 +142,15 @@ int Top::ended() {
 }
 
 std::vector<std::string> Top::screen(size_t most_rows, const text::Terminal& terminal, size_t& titles) {
-  TopView::Screen screen = view_.screen(most_rows);
+  top::TopView::Screen screen = view_.screen(most_rows);
   screen.head.cost = sampler_.cost();
   screen.head.names = sampler_.older_names();
   screen.head.names_interval_ns = view_.needs_names() ? 0 : sampler_.names_interval_ns();
   screen.head.interval_ns = options_.once ? 0 : interval();
   screen.head.slowed = !options_.once && interval() > interval_ns_;
-  std::vector<std::string> lines = text::top_head(screen.head, terminal);
+  std::vector<std::string> lines = top::top_head(screen.head, terminal);
   titles = lines.size();
-  for (std::string& line : text::top_table(screen.rows, screen.total, screen.by, terminal)) {
+  for (std::string& line : top::top_table(screen.rows, screen.total, screen.by, terminal)) {
     lines.push_back(std::move(line));
   }
   return lines;
@@ -210,7 +210,7 @@ int Top::serve(MetricsServer& server) {
   return kOk;
 }
 
-void Top::draw(TopTerminal& terminal) {
+void Top::draw(top::TopTerminal& terminal) {
   const size_t height = size_t(std::max(1, terminal.height()));
   std::vector<std::string> lines;
   size_t titles = SIZE_MAX;
@@ -222,8 +222,8 @@ void Top::draw(TopTerminal& terminal) {
   }
   lines.resize(height - 1);
   lines.push_back(typing_                   ? "filter: " + typed_ + "_  (Enter; Esc: none)"
-                  : state_ == State::paused ? "paused (space goes on)   " + text::top_keys(terminal.width() - 25)
-                                            : text::top_keys(terminal.width()));
+                  : state_ == State::paused ? "paused (space goes on)   " + top::top_keys(terminal.width() - 25)
+                                            : top::top_keys(terminal.width()));
   terminal.draw(lines, titles);
 }
 
@@ -242,11 +242,11 @@ void Top::mark() {
 }
 
 void Top::press_while_typing(int key) {
-  if (key == TopTerminal::kEnter || key == TopTerminal::kEscape) {
-    if (key == TopTerminal::kEscape) typed_.clear();
+  if (key == top::TopTerminal::kEnter || key == top::TopTerminal::kEscape) {
+    if (key == top::TopTerminal::kEscape) typed_.clear();
     view_.set_filter(typed_);
     typing_ = false;
-  } else if (key == TopTerminal::kBackspace) {
+  } else if (key == top::TopTerminal::kBackspace) {
     if (!typed_.empty()) typed_.pop_back();
   } else if (key >= ' ' && key < 256) {
     typed_ += char(key);
@@ -254,9 +254,9 @@ void Top::press_while_typing(int key) {
 }
 
 // Whether the screen is another one now.
-bool Top::press(int key, TopTerminal& terminal) {
+bool Top::press(int key, top::TopTerminal& terminal) {
   const int64_t page = std::max(1, terminal.height() - 8);
-  if (key == TopTerminal::kNone) return false;
+  if (key == top::TopTerminal::kNone) return false;
   if (typing_) {
     press_while_typing(key);
     return true;
@@ -296,16 +296,16 @@ bool Top::press(int key, TopTerminal& terminal) {
     case '-':
       change_interval(key == '+');
       break;
-    case TopTerminal::kUp:
+    case top::TopTerminal::kUp:
       view_.scroll(-1);
       break;
-    case TopTerminal::kDown:
+    case top::TopTerminal::kDown:
       view_.scroll(1);
       break;
-    case TopTerminal::kPageUp:
+    case top::TopTerminal::kPageUp:
       view_.scroll(-page);
       break;
-    case TopTerminal::kPageDown:
+    case top::TopTerminal::kPageDown:
       view_.scroll(page);
       break;
     default:
@@ -314,7 +314,7 @@ bool Top::press(int key, TopTerminal& terminal) {
   return true;
 }
 
-int Top::interactive(TopTerminal& terminal) {
+int Top::interactive(top::TopTerminal& terminal) {
   draw(terminal);
   while (!quit_ && g_stopped == 0) {
     if (!sampler_.alive() && state_ != State::waiting) return ended();
@@ -342,13 +342,13 @@ int run_top(Top& top, const TopOptions& options, Invocation& invocation) {
     return kBadInput;
   }
   if (options.once) return top.plain();
-  const std::unique_ptr<TopTerminal> terminal = TopTerminal::open();
+  const std::unique_ptr<top::TopTerminal> terminal = top::TopTerminal::open();
   return terminal ? top.interactive(*terminal) : top.plain();
 }
 
 int top(const TopOptions& options, Invocation& invocation) {
   std::string problem;
-  const std::unique_ptr<TopSampler> sampler = TopSampler::open(options.pid, options.symbols, problem);
+  const std::unique_ptr<top::TopSampler> sampler = top::TopSampler::open(options.pid, options.symbols, problem);
   if (!sampler) {
     invocation.say(problem);
     return kBadInput;
@@ -391,10 +391,12 @@ void add_top_verb(CLI::App& app, Invocation& invocation) {
   add_time(*verb, "--interval", options->interval_ns, "time between refreshes. Default: 2s; longer where one is dear")
       ->type_name("TIME");
   add_grouping(*verb, options->by);
-  add_choice(
-      *verb, "--sort", options->sort,
-      {{"bytes", TopSort::bytes}, {"growth", TopSort::growth}, {"count", TopSort::count}, {"name", TopSort::name}},
-      "bytes (default), growth (since the mark), count or name")
+  add_choice(*verb, "--sort", options->sort,
+             {{"bytes", top::TopSort::bytes},
+              {"growth", top::TopSort::growth},
+              {"count", top::TopSort::count},
+              {"name", top::TopSort::name}},
+             "bytes (default), growth (since the mark), count or name")
       ->type_name("KEY");
   verb->add_option("--filter", options->filter, "only rows that contain this")->type_name("TEXT");
   add_frame_options(*verb, options->symbols);

@@ -10,7 +10,7 @@
 #include "tensorscope/rules/request_name.h"
 #include "text/units.h"
 
-namespace tensorscope::cli {
+namespace tensorscope::process {
 
 namespace fs = std::filesystem;
 
@@ -93,4 +93,4 @@ std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, AskFor what, std::st
   return asked;
 }
 
-}  // namespace tensorscope::cli
+}  // namespace tensorscope::process

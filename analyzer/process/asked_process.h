@@ -11,7 +11,7 @@
 
 #include "process/target_process.h"
 
-namespace tensorscope::cli {
+namespace tensorscope::process {
 
 // Dump files in some folders; a file is known by its inode as well as its name, since names may come back.
 class DumpWatch {
@@ -58,4 +58,4 @@ enum class AskFor : uint8_t { dump, dump_by_file, top };  // dump: by its signal
 // Null: `problem` says why it cannot be asked.
 std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, AskFor what, std::string& problem);
 
-}  // namespace tensorscope::cli
+}  // namespace tensorscope::process

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 namespace {
 
@@ -53,4 +53,4 @@ uint64_t called_function(uint64_t return_address, const ReadMemory& read) {
 uint64_t called_function(uint64_t, const ReadMemory&) { return 0; }
 #endif
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 // Copies so many bytes from an address. Returns false if they cannot be read.
 using ReadMemory = std::function<bool(uint64_t address, void* bytes, size_t size)>;
@@ -18,4 +18,4 @@ using ReadMemory = std::function<bool(uint64_t address, void* bytes, size_t size
 // Returns 0 if the call went through a register, or if there is no call.
 uint64_t called_function(uint64_t return_address, const ReadMemory& read);
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

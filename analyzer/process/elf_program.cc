@@ -13,7 +13,7 @@
 
 #include "support/opened_elf.h"
 
-namespace tensorscope::cli {
+namespace tensorscope::process {
 
 namespace {
 
@@ -163,4 +163,4 @@ std::optional<std::string> library_version(const std::string& file) {
   return std::nullopt;
 }
 
-}  // namespace tensorscope::cli
+}  // namespace tensorscope::process

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tensorscope::cli {
+namespace tensorscope::process {
 
 // The file that execvp() would take for `name`; empty where there is none. `first`: a folder that is looked in before
 // those of PATH; may be empty.
@@ -35,4 +35,4 @@ PreloadOutlook preload_outlook(const std::vector<std::string>& command, const st
 // The version that a libtensorscope.so was built as; nothing where the file says none.
 std::optional<std::string> library_version(const std::string& file);
 
-}  // namespace tensorscope::cli
+}  // namespace tensorscope::process

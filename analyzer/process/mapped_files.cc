@@ -10,7 +10,7 @@
 #include "support/opened_elf.h"
 #include "support/process_file.h"
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 namespace {
 
@@ -95,4 +95,4 @@ uint64_t MappedFiles::code_with(const std::vector<std::string>& library, const s
   return found;
 }
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

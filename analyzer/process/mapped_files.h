@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 class MappedFiles {
  public:
@@ -35,4 +35,4 @@ class MappedFiles {
   std::map<std::string, Mapped> files_;  // by path
 };
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

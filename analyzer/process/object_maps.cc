@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <sstream>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 std::string maps_of_objects(const std::string& maps) {
   std::istringstream lines(maps);
@@ -26,4 +26,4 @@ std::string maps_of_objects(const std::string& maps) {
   return kept;
 }
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

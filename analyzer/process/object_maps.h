@@ -3,10 +3,10 @@
 
 #include <string>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 // Returns the text without the lines of files that lie apart from their object. libffi maps a page of its own code once
 // more, for closures (src/tramp.c, 3.4 and later), often just below itself: an object would seem to begin there.
 std::string maps_of_objects(const std::string& maps);
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

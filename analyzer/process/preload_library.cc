@@ -12,7 +12,7 @@
 
 #include "process/elf_program.h"
 
-namespace tensorscope::cli {
+namespace tensorscope::process {
 
 namespace {
 
@@ -107,4 +107,4 @@ std::string own_environment() {
   return bin;
 }
 
-}  // namespace tensorscope::cli
+}  // namespace tensorscope::process

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace tensorscope::cli {
+namespace tensorscope::process {
 
 // An absolute path that LD_PRELOAD can carry; else nothing, and `problem` is one line for a person. Only
 // TENSORSCOPE_LIB may name a library of another version.
@@ -15,4 +15,4 @@ std::optional<std::string> find_preload_library(std::string& problem);
 // folder is in PATH, or where the program was called by a link in another folder.
 std::string own_environment();
 
-}  // namespace tensorscope::cli
+}  // namespace tensorscope::process

@@ -2,7 +2,7 @@
 
 #include <sys/uio.h>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 size_t read_memory(pid_t process, uint64_t address, void* bytes, size_t size) {
   iovec ours{bytes, size}, theirs{reinterpret_cast<void*>(address), size};
@@ -15,4 +15,4 @@ bool write_memory(pid_t process, uint64_t address, const void* bytes, size_t siz
   return process_vm_writev(process, &ours, 1, &theirs, 1, 0) == ssize_t(size);
 }
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

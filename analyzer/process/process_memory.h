@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 // Returns how many bytes were copied; less than `size` where the memory ends.
 size_t read_memory(pid_t process, uint64_t address, void* bytes, size_t size);
@@ -14,4 +14,4 @@ size_t read_memory(pid_t process, uint64_t address, void* bytes, size_t size);
 // Returns false if not all bytes were written.
 bool write_memory(pid_t process, uint64_t address, const void* bytes, size_t size);
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

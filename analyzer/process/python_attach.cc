@@ -12,7 +12,7 @@
 
 #include "process/process_memory.h"
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 namespace {
 
@@ -136,4 +136,4 @@ bool PythonAttach::take_back() const {
   return true;
 }
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

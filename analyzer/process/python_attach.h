@@ -8,7 +8,7 @@
 #include "process/remote_interpreter.h"
 #include "process/remote_library.h"
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 // The script: loads the library, starts it with the settings, and writes how that went to the address.
 std::string attach_script(const AttachRequest& request, uint64_t answer);
@@ -56,4 +56,4 @@ class PythonAttach {
   bool asked_ = false;
 };
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

@@ -16,7 +16,7 @@
 
 #include "process/process_memory.h"
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 namespace {
 
@@ -335,4 +335,4 @@ std::optional<uint64_t> RemoteThread::call(uint64_t function, const std::vector<
   return std::nullopt;
 }
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 // Addresses in the other process.
 struct RemoteFunctions {
@@ -48,4 +48,4 @@ class RemoteThread {
   State* state_;
 };
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

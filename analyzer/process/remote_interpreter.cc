@@ -11,7 +11,7 @@
 
 #include "process/process_memory.h"
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 namespace {
 
@@ -128,4 +128,4 @@ void RemoteInterpreter::take_back() const {
   write_memory(pid_, pending_, &is_not_pending, sizeof is_not_pending);
 }
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

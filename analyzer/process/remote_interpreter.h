@@ -11,7 +11,7 @@
 
 #include "process/mapped_files.h"
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 class RemoteInterpreter {
  public:
@@ -39,4 +39,4 @@ class RemoteInterpreter {
   uint64_t breaker_ = 0, pending_ = 0, path_ = 0;  // addresses
 };
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

@@ -16,7 +16,7 @@
 #include "process/thread_places.h"
 #include "support/process_file.h"
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 namespace {
 
@@ -188,4 +188,4 @@ std::string attach_library(const AttachRequest& request) {
   return answer ? *answer : python->outcome();
 }
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

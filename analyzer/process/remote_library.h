@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 struct AttachRequest {
   pid_t pid = 0;
@@ -23,4 +23,4 @@ struct AttachRequest {
 // Empty: the library records there. Else one line that says why not.
 std::string attach_library(const AttachRequest& request);
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <thread>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 namespace {
 
@@ -130,4 +130,4 @@ void StoppedProcess::keep_only(pid_t thread) {
   threads_ = {thread};
 }
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

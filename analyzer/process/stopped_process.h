@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 class StoppedProcess {
  public:
@@ -43,4 +43,4 @@ class StoppedProcess {
   bool stopped_ = false, ended_ = false;
 };
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

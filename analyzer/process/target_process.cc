@@ -29,7 +29,7 @@
 #include "tensorscope/rules/request_name.h"
 #include "tensorscope/rules/signal_names.h"
 
-namespace tensorscope::cli {
+namespace tensorscope::process {
 
 namespace {
 
@@ -386,4 +386,4 @@ bool TargetProcess::alive() const {
   return poll(&waiting, 1, 0) == 0;
 }
 
-}  // namespace tensorscope::cli
+}  // namespace tensorscope::process

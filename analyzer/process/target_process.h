@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tensorscope::cli {
+namespace tensorscope::process {
 
 // How a process is asked: by its signal, or by a file that its collector thread looks for (rules/request_name.h).
 enum class AskBy { signal, file };
@@ -82,4 +82,4 @@ std::string process_words(pid_t pid);
 // The signal that a TENSORSCOPE_SIGNAL of this value means: "SIGUSR2", "usr2", "12"; 0: off; SIGUSR1 for what is wrong.
 int signal_of(const std::string& value);
 
-}  // namespace tensorscope::cli
+}  // namespace tensorscope::process

@@ -14,7 +14,7 @@
 #include "process/process_memory.h"
 #include "support/process_file.h"
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 namespace {
 
@@ -253,4 +253,4 @@ std::unique_ptr<ThreadPlaces> ThreadPlaces::open(pid_t pid) {
   return std::make_unique<Places>(pid, dwfl);
 }
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

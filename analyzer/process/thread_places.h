@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 
 struct ThreadPlace {
   bool safe = false;     // a function may be called there
@@ -29,4 +29,4 @@ class ThreadPlaces {
 // Of the function of libc through which a thread has entered it: whether it waits there, with no lock of libc's held.
 bool waits_in(const std::string& function);
 
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

@@ -8,7 +8,7 @@
 
 #include "text/terminal.h"
 
-namespace tensorscope::text {
+namespace tensorscope::top {
 
 struct TopRow {
   std::string label;
@@ -50,11 +50,11 @@ struct TopHead {
 };
 
 // Lines above the table.
-std::vector<std::string> top_head(const TopHead& head, const Terminal& terminal);
+std::vector<std::string> top_head(const TopHead& head, const text::Terminal& terminal);
 // The first line has the titles.
 std::vector<std::string> top_table(const std::vector<TopRow>& rows, uint64_t total, const std::string& by,
-                                   const Terminal& terminal);
+                                   const text::Terminal& terminal);
 // Which keys do what, fit for `width`.
 std::string top_keys(int width);
 
-}  // namespace tensorscope::text
+}  // namespace tensorscope::top

@@ -9,7 +9,7 @@
 #include "memory/compared_dumps.h"
 #include "memory/taken_names.h"
 
-namespace tensorscope::cli {
+namespace tensorscope::top {
 
 namespace {
 
@@ -17,7 +17,7 @@ constexpr uint64_t kTimeoutNs = 60'000'000'000;
 constexpr std::chrono::milliseconds kLook{30};
 constexpr std::chrono::seconds kMostAtEnd{3};
 
-text::TopNames compared(const analyzer::Dump& dump, const analyzer::Dump& named) {
+TopNames compared(const analyzer::Dump& dump, const analyzer::Dump& named) {
   uint64_t last = 0;
   for (const analyzer::Tensor& tensor : named.tensors) last = std::max(last, tensor.serial);
   const auto newer = std::count_if(dump.tensors.begin(), dump.tensors.end(),
@@ -28,7 +28,7 @@ text::TopNames compared(const analyzer::Dump& dump, const analyzer::Dump& named)
 }  // namespace
 
 std::unique_ptr<TopSampler> TopSampler::open(pid_t pid, const analyzer::SymbolOptions& symbols, std::string& problem) {
-  auto asked = open_asked_process(pid, AskFor::top, problem);
+  auto asked = process::open_asked_process(pid, process::AskFor::top, problem);
   return asked ? std::unique_ptr<TopSampler>(new TopSampler(std::move(asked), symbols)) : nullptr;
 }
 
@@ -84,4 +84,4 @@ std::shared_ptr<analyzer::OpenedDump> TopSampler::take() {
   return opened;
 }
 
-}  // namespace tensorscope::cli
+}  // namespace tensorscope::top

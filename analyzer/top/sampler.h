@@ -11,7 +11,7 @@
 #include "process/asked_process.h"
 #include "top/report.h"
 
-namespace tensorscope::cli {
+namespace tensorscope::top {
 
 class TopSampler {
  public:
@@ -31,9 +31,9 @@ class TopSampler {
   bool names_due() const { return Clock::now() >= looked_ + std::chrono::nanoseconds(names_interval_ns()); }
   uint64_t names_interval_ns() const { return cost_.gil_ns * kShareOfNames; }
   // Of the last dump's names; none: they are its own, or nothing is known of names.
-  const std::optional<text::TopNames>& older_names() const { return older_names_; }
+  const std::optional<TopNames>& older_names() const { return older_names_; }
   // What the last refresh took from the program, and what the last look at names did.
-  const text::TopCost& cost() const { return cost_; }
+  const TopCost& cost() const { return cost_; }
 
   bool alive() const { return asked_->target.alive(); }
   const std::string& problem() const { return problem_; }
@@ -42,17 +42,17 @@ class TopSampler {
   using Clock = std::chrono::steady_clock;
   static constexpr uint64_t kShareOfNames = 200;  // names take the program at most this part of its time
 
-  TopSampler(std::unique_ptr<AskedProcess> asked, const analyzer::SymbolOptions& symbols)
+  TopSampler(std::unique_ptr<process::AskedProcess> asked, const analyzer::SymbolOptions& symbols)
       : asked_(std::move(asked)), symbols_(symbols) {}
 
-  std::unique_ptr<AskedProcess> asked_;
+  std::unique_ptr<process::AskedProcess> asked_;
   const analyzer::SymbolOptions symbols_;
   Clock::time_point since_, looked_;
   bool waiting_ = false, with_names_ = false;
   std::string problem_;
   std::shared_ptr<analyzer::OpenedDump> named_;  // by the last look that found names
-  std::optional<text::TopNames> older_names_;
-  text::TopCost cost_;
+  std::optional<TopNames> older_names_;
+  TopCost cost_;
 };
 
-}  // namespace tensorscope::cli
+}  // namespace tensorscope::top

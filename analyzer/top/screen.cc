@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace tensorscope::cli {
+namespace tensorscope::top {
 
 namespace {
 
@@ -89,14 +89,14 @@ std::unique_ptr<TopTerminal> TopTerminal::open() {
   return screen ? std::make_unique<CursesTerminal>(screen) : nullptr;
 }
 
-}  // namespace tensorscope::cli
+}  // namespace tensorscope::top
 
 #else
 
-namespace tensorscope::cli {
+namespace tensorscope::top {
 
 std::unique_ptr<TopTerminal> TopTerminal::open() { return nullptr; }
 
-}  // namespace tensorscope::cli
+}  // namespace tensorscope::top
 
 #endif

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tensorscope::cli {
+namespace tensorscope::top {
 
 class TopTerminal {
  public:
@@ -24,4 +24,4 @@ class TopTerminal {
   virtual int key(int milliseconds) = 0;
 };
 
-}  // namespace tensorscope::cli
+}  // namespace tensorscope::top

@@ -4,13 +4,12 @@
 
 #include "text/dump/headline.h"
 
-namespace tensorscope::cli {
+namespace tensorscope::top {
 
 namespace {
 
 using analyzer::By;
 using analyzer::Group;
-using text::TopRow;
 
 constexpr By kViews[] = {By::line, By::module, By::category, By::function, By::holder, By::dtype};
 
@@ -114,7 +113,7 @@ TopView::Screen TopView::screen(size_t most_rows) {
   first_ = std::min(first_, rows_.size());
   const size_t count = std::min(most_rows, rows_.size() - first_);
   screen.rows.assign(rows_.begin() + ptrdiff_t(first_), rows_.begin() + ptrdiff_t(first_ + count));
-  text::TopHead& head = screen.head;
+  TopHead& head = screen.head;
   head.process = text::process_line(dump().process);
   head.process.resize(std::min(head.process.size(), head.process.rfind(", ")));  // what triggered the dump was `top`
   head.live = screen.total;
@@ -134,4 +133,4 @@ TopView::Screen TopView::screen(size_t most_rows) {
   return screen;
 }
 
-}  // namespace tensorscope::cli
+}  // namespace tensorscope::top

@@ -13,7 +13,7 @@
 #include "memory/opened_dump.h"
 #include "top/report.h"
 
-namespace tensorscope::cli {
+namespace tensorscope::top {
 
 enum class TopSort : uint8_t { bytes, growth, count, name };
 inline constexpr std::array<const char*, 4> kTopSorts = {"bytes", "growth", "count", "name"};
@@ -41,8 +41,8 @@ class TopView {
 
   // The screen for this many lines of table, without what only the loop knows.
   struct Screen {
-    text::TopHead head;
-    std::vector<text::TopRow> rows;
+    TopHead head;
+    std::vector<TopRow> rows;
     uint64_t total = 0;
     std::string by;
   };
@@ -59,8 +59,8 @@ class TopView {
   std::shared_ptr<analyzer::OpenedDump> sample_;
   std::map<analyzer::By, Bytes> marked_;
   uint64_t marked_total_ = 0, mark_ns_ = 0;
-  std::vector<text::TopRow> rows_;
+  std::vector<TopRow> rows_;
   size_t first_ = 0;
 };
 
-}  // namespace tensorscope::cli
+}  // namespace tensorscope::top

@@ -17,7 +17,7 @@ constinit std::atomic<bool> g_stopped{false};
 void stop_all() {
   g_stopped.store(true, std::memory_order_relaxed);
   stacks::stop_capturing(StoppedBy::all);
-  watch::stop_values(StoppedBy::all);
+  values_file::stop_values(StoppedBy::all);
   recording::hold();
 }
 
@@ -25,7 +25,7 @@ void start_all() {
   g_stopped.store(false, std::memory_order_relaxed);
   stacks::start_capturing(StoppedBy::own_switch);
   stacks::start_capturing(StoppedBy::all);
-  watch::start_values(StoppedBy::all);
+  values_file::start_values(StoppedBy::all);
   recording::go_on();
 }
 

@@ -91,14 +91,14 @@ void show_own_handler(const char*& shown) {
 // time to time, since no event reports when it is done.
 void wait_for_job(uint32_t seen, unsigned& tries) {
   recording::flush();
-  watch::flush();
+  values_file::flush();
   write_waiting_log();
   constexpr timespec kPause = {0, 20'000'000};
   constexpr unsigned kMostTries = 3000;
   if (!(python::waits_for_torch_nn() || watch::waits_for_torch()) || tries >= kMostTries) {
     const unsigned look = sleep_before_look_ms();
     const uint64_t longest =
-        std::min({uint64_t{kLookForRequestMs}, watch::flush_interval_ms(), recording::flush_interval_ms()});
+        std::min({uint64_t{kLookForRequestMs}, values_file::flush_interval_ms(), recording::flush_interval_ms()});
     const uint64_t ms = look == 0 ? longest : std::min<uint64_t>(look, longest);
     const timespec pause = timespec_of_ns(ms * 1'000'000);
     return futex_wait(g_wake, seen, &pause);

@@ -118,7 +118,7 @@ bool look_for_request() {
       start_all();
       return false;
     case Request::stop_values:
-      watch::stop_values();
+      values_file::stop_values();
       return false;
     case Request::record:
       recording::switch_on();
@@ -127,7 +127,7 @@ bool look_for_request() {
       recording::switch_off();
       return false;
     case Request::start_values:
-      watch::start_values();
+      values_file::start_values();
       return false;
     case Request::dump:
     case Request::top:

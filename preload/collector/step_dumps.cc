@@ -27,7 +27,7 @@ struct DueSteps {
   struct stat file_seen = {};               // activation and collector: of the file when it was read last
 };
 constinit DueSteps g_due;
-void (*g_write)(const char* detail) = nullptr;
+void (*g_write_dump)(const char* detail) = nullptr;
 const char* g_file = nullptr;
 
 void add(uint32_t step) {
@@ -57,12 +57,12 @@ bool add_all(const char* text) {
 // A forked child counts its own steps, and what was asked for holds for these. It reads a file anew by itself.
 FreshInChild g_fresh_due{[] {
   make_anew(g_due);
-  if (g_write && !g_file) add_all(options().dump_at_step);
+  if (g_write_dump && !g_file) add_all(options().dump_at_step);
 }};
 
 // After a step has ended.
 void dump_at_step() {
-  const uint32_t step = watch::current_step().number;
+  const uint32_t step = torch_events::current_step().number;
   bool due = false;
   for (std::atomic<uint32_t>& each : g_due.steps) {
     uint32_t wanted = each.load(std::memory_order_relaxed);
@@ -71,7 +71,7 @@ void dump_at_step() {
   if (!due) return;
   char detail[32];
   snprintf(detail, sizeof detail, "step %u", step);
-  g_write(detail);
+  g_write_dump(detail);
 }
 
 }  // namespace
@@ -79,8 +79,8 @@ void dump_at_step() {
 void start_step_dumps(void (*write)(const char* detail)) {
   const char* text = options().dump_at_step;
   if (!text || *text == 0) return;
-  g_write = write;
-  watch::listen_to_step_ends(dump_at_step);
+  g_write_dump = write;
+  torch_events::listen_to_step_ends(dump_at_step);
   if (*text == '@') {
     g_file = text + 1;
     return look_at_step_file();

@@ -434,9 +434,10 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
 
   Summary summary;
   python::SnapshotFacts snapshot;
-  dump::DumpFacts facts = {request.reason,       request.detail,        g_written.all + 1,
-                           request.requested_ns, request.failure,       {},
-                           request.site,         watch::counted_steps()};
+  dump::DumpFacts facts = {request.reason,    request.detail,
+                           g_written.all + 1, request.requested_ns,
+                           request.failure,   {},
+                           request.site,      torch_events::counted_steps()};
   Tables tables;
   dump::SourceLines sources;
   dump::Mappings mappings;

@@ -11,12 +11,20 @@
 #include "tensor_values/element_numbers.h"
 #include "tensor_values/finite.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
 constinit NanState g_nan;
 constinit torch::TorchFunctions g_nan_functions;
 
 namespace {
+
+using tensor_values::Readable;
+using tensor_values::TensorView;
+using tensor_values::version_of;
+using tensor_values::view_tensor;
+using torch_events::each_tensor;
+using torch_events::Operation;
+using torch_events::Values;
 
 constinit thread_local OperationThread* t_operations = nullptr;
 pthread_key_t g_thread_key;
@@ -79,7 +87,7 @@ bool view_numbers(const void* impl, TensorView& view) {
     }
     want_device_checks();
   }
-  return readable == Readable::yes && can_be_not_finite(view.dtype);
+  return readable == Readable::yes && tensor_values::can_be_not_finite(view.dtype);
 }
 
 bool is_whole_storage(const TensorView& view) {
@@ -114,11 +122,11 @@ void enter_arguments(OperationThread& thread, OperationFrame& frame, const Value
   };
   frame.first = thread.arguments_used;
   for (size_t i = 0; i < inputs.count; ++i) {
-    const Value& value = inputs.first[i];
-    if (value.tag == kDoubleTag || value.tag == kIntTag) {
+    const torch_events::Value& value = inputs.first[i];
+    if (value.tag == torch_events::kDoubleTag || value.tag == torch_events::kIntTag) {
       if (thread.arguments_used == OperationThread::kMostArguments) continue;
       double number;
-      if (value.tag == kDoubleTag) {
+      if (value.tag == torch_events::kDoubleTag) {
         memcpy(&number, &value.payload, sizeof number);
       } else {
         number = double(int64_t(value.payload));
@@ -199,4 +207,4 @@ bool is_view(const OperationThread& thread, const OperationFrame& frame, const O
   return false;
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

@@ -15,12 +15,12 @@
 #include "torch_events/operation_kinds.h"
 #include "torch_events/operation_trace.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
 // Of the whole process.
 struct NanState {
   StorageMarks marks;                    // what is known of the values of storages
-  ValueBounds bounds;                    // and how large they are at most
+  tensor_values::ValueBounds bounds;     // and how large they are at most
   std::atomic<bool> device_seen{false};  // a tensor that is not in the computer's own memory
 };
 extern NanState g_nan;
@@ -42,7 +42,7 @@ struct OperationArgument {
 struct OperationFrame {
   const void* record = nullptr;
   const char* name = nullptr;
-  const OperationKind* kind = nullptr;
+  const torch_events::OperationKind* kind = nullptr;
   uint32_t first = 0, end = 0;  // arguments
   uint8_t origin = 0;           // a possible finding that an operation within made
   bool whole = true;            // all arguments had room
@@ -73,7 +73,7 @@ enum class Overwrites : uint8_t { nothing, changed, whole };  // an argument: of
 
 struct OperationResult {
   const void* impl;
-  TensorView view;
+  tensor_values::TensorView view;
   int position;
   Overwrites overwrites;
 };
@@ -93,19 +93,19 @@ OperationThread* this_operation_thread();
 OperationThread* known_operation_thread();
 
 // The tensors and numbers that it is given.
-void enter_arguments(OperationThread& thread, OperationFrame& frame, const Values& inputs);
+void enter_arguments(OperationThread& thread, OperationFrame& frame, const torch_events::Values& inputs);
 // At its end: arguments that live no longer.
 void drop_freed(OperationThread& thread, const OperationFrame& frame);
 // What it gave back and what it wrote.
-void collect_results(const Operation& operation, const OperationThread& thread, const OperationFrame& frame,
-                     const Values& outputs, OperationResults& results);
+void collect_results(const torch_events::Operation& operation, const OperationThread& thread,
+                     const OperationFrame& frame, const torch_events::Values& outputs, OperationResults& results);
 // A result in the memory of an argument computes nothing.
 bool is_view(const OperationThread& thread, const OperationFrame& frame, const OperationResult& result);
 
 // False: it has no numbers that can be read here, or none that can be NaN.
-bool view_numbers(const void* impl, TensorView& view);
+bool view_numbers(const void* impl, tensor_values::TensorView& view);
 // Whether all of its storage is this tensor: what was known of the storage holds no longer.
-bool is_whole_storage(const TensorView& view);
+bool is_whole_storage(const tensor_values::TensorView& view);
 bool is_leaf_with_gradient(const void* impl);
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

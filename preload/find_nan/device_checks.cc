@@ -13,7 +13,7 @@
 #include "support/message.h"
 #include "support/state.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
 namespace {
 
@@ -191,7 +191,7 @@ bool register_device_hooks(const Gil& gil) {
     done = module && gil->PyDict_SetItemString(globals.get(), last ? last + 1 : name, module) == 0;
   }
   for (python::MethodDefinition* method :
-       {&g_found_method, &g_checked_method, &g_failed_method, &g_unseen_begins, &g_unseen_ends}) {
+       {&g_found_method, &g_checked_method, &g_failed_method, &python::g_unseen_begins, &python::g_unseen_ends}) {
     const Owned function(gil, done ? gil->PyCFunction_NewEx(method, nullptr, nullptr) : nullptr);
     done = function && gil->PyDict_SetItemString(globals.get(), method->name, function.get()) == 0;
   }
@@ -228,4 +228,4 @@ uint64_t device_checks() { return g_device_checks.count.load(std::memory_order_r
 
 void start_device_checks(void (*found)(const DeviceFinding&)) { g_device_found = found; }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
 struct DeviceFinding {
   bool nan = false;  // else an infinity
@@ -25,4 +25,4 @@ uint64_t device_checks();  // how many results were read
 // What to do with a finding: with the GIL, under an InsideScope. Context: activation.
 void start_device_checks(void (*found)(const DeviceFinding&));
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

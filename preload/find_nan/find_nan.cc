@@ -31,9 +31,17 @@
 #include "torch_events/steps.h"
 #include "watch/watch.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
 namespace {
+
+using tensor_values::any_not_finite;
+using tensor_values::Statistics;
+using tensor_values::statistics_of;
+using tensor_values::TensorView;
+using torch_events::Makes;
+using torch_events::Operation;
+using torch_events::Values;
 
 // All that is of this process: what is known of its program, what it counted and what it said.
 struct FindNan {
@@ -63,7 +71,7 @@ void drop_within(OperationFrame& frame) {
 }
 
 uint32_t step_number() {
-  if (options().calls || options().watch != nullptr) return current_step().number;
+  if (options().calls || options().watch != nullptr) return torch_events::current_step().number;
   return g_find.steps.load(std::memory_order_relaxed);
 }
 
@@ -130,7 +138,7 @@ void follow_step(OperationThread& thread, const OperationFrame& frame) {
 bool enter_operation(const Operation& operation, const Values& inputs) {
   OperationThread* thread = this_operation_thread();
   const char* name = operation.name();
-  if (thread == nullptr || !is_operation(name)) return false;
+  if (thread == nullptr || !torch_events::is_operation(name)) return false;
   const int depth = thread->depth++;
   if (depth >= OperationThread::kMostDepth) return false;
   if (depth == 0) {
@@ -141,7 +149,7 @@ bool enter_operation(const Operation& operation, const Values& inputs) {
   frame = {};
   frame.record = operation.record;
   frame.name = name;
-  frame.kind = &kind_of(frame.name);
+  frame.kind = &torch_events::kind_of(frame.name);
   enter_arguments(*thread, frame, inputs);
   if (frame.kind->writes && frame.kind->makes == Makes::computed) look_at_written(*thread, frame);
   if (depth != 0) return false;
@@ -341,7 +349,7 @@ void stop_program() {
     return;
   }
   finish_find_nan();
-  finish();
+  watch::finish();
   fflush(nullptr);
   _exit(kFoundNanStatus);
 }
@@ -392,7 +400,8 @@ void start_find_nan(const FindNanActions& actions) {
   const bool resolved = torch::resolve_torch_functions(g_nan_functions);
   resolve("_ZN3c108GradMode10is_enabledEv", g_gradients_enabled);
   const char* why = "no memory for the records of threads";
-  if (resolved && start_operation_threads()) why = trace_operations({enter_operation, leave_operation, outside});
+  if (resolved && start_operation_threads())
+    why = torch_events::trace_operations({enter_operation, leave_operation, outside});
   if (why != nullptr) {
     say("--find-nan is off: %s", why);
     return set_coverage(Subject::find_nan, Seen::no, why);
@@ -423,7 +432,7 @@ void finish_find_nan() {
     snprintf(more + strlen(more), sizeof more - strlen(more), "; %llu operation%s read memory that nobody had written",
              (unsigned long long)unwritten, unwritten == 1 ? "" : "s");
   }
-  if (const uint64_t missed = operations_not_followed(); missed != 0) {
+  if (const uint64_t missed = torch_events::operations_not_followed(); missed != 0) {
     snprintf(more + strlen(more), sizeof more - strlen(more), "; %llu of the first operations %s not checked",
              (unsigned long long)missed, missed == 1 ? "was" : "were");
   }
@@ -442,4 +451,4 @@ void finish_find_nan() {
   }
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

@@ -7,7 +7,7 @@
 // operations may make a NaN and replace it: only what is left at its end counts.
 #pragma once
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
 struct FindNanActions {
   void (*write_dump)() = nullptr;  // and waits for it
@@ -22,4 +22,4 @@ void finish_find_nan();
 // The status with which --find-nan=stop ends the program.
 inline constexpr int kFoundNanStatus = 99;
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

@@ -20,9 +20,12 @@
 #include "torch/metadata/shared_object_map.h"
 #include "values_file/value_store.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
 namespace {
+
+using tensor_values::Readable;
+using tensor_values::TensorView;
 
 constinit FindingText g_text;
 
@@ -32,7 +35,7 @@ void fill_tensor(const TensorView& view, int position, bool with_values, TensorF
   for (int i = 0; i < std::min(view.ndim, TensorFacts::kMostDims); ++i) out.sizes[i] = view.sizes[i];
   out.dtype = view.dtype;
   out.position = position;
-  if (with_values) out.known = statistics_of(view, out.statistics);
+  if (with_values) out.known = tensor_values::statistics_of(view, out.statistics);
 }
 
 void write_node_class(const void* node, char (&out)[96]) {
@@ -76,7 +79,7 @@ void describe(const OperationThread& thread, const OperationFrame& frame, const 
     fill_tensor(bad[i]->view, bad[i]->position, true, tensor);
   }
   for (int i = 0; i < bad_count; ++i) {
-    Statistics statistics;
+    tensor_values::Statistics statistics;
     if (i < Finding::kMostOutputs) statistics = out.outputs[i].statistics;
     out.nan = out.nan || statistics.nan != 0;
   }
@@ -90,7 +93,7 @@ void describe(const OperationThread& thread, const OperationFrame& frame, const 
       continue;
     }
     TensorView view;
-    const Readable readable = view_tensor(argument.impl, view);
+    const Readable readable = tensor_values::view_tensor(argument.impl, view);
     if (readable != Readable::yes && readable != Readable::device) continue;
     if (out.input_count == Finding::kMostInputs) {
       ++out.more_inputs;
@@ -128,7 +131,7 @@ void say_finding(Finding& finding) {
   write_standard_error(g_text.text, g_text.size);
   flatbuffers::FlatBufferBuilder builder(4096);
   write_finding_chunk(finding, monotonic_ns(), builder);
-  add_finding(builder.GetBufferPointer(), builder.GetSize());
+  values_file::add_finding(builder.GetBufferPointer(), builder.GetSize());
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

@@ -6,7 +6,7 @@
 #include "find_nan/checked_operation.h"
 #include "find_nan/nan_report.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
 // `node`: the autograd node that runs, null: none. `bad`: the results that are not finite.
 void describe(const OperationThread& thread, const OperationFrame& frame, const OperationResult* const* bad,
@@ -14,4 +14,4 @@ void describe(const OperationThread& thread, const OperationFrame& frame, const 
 // To standard error and into the file of values.
 void say_finding(Finding& finding);
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

@@ -26,9 +26,12 @@
 #include "torch/torch_package.h"
 #include "torch_events/steps.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
 namespace {
+
+using tensor_values::Statistics;
+using torch_events::current_step;
 
 constexpr int kMostFramesShown = 12;
 constexpr size_t kWidestSource = 72;
@@ -372,4 +375,4 @@ void write_finding_chunk(const Finding& finding, uint64_t time_ns, flatbuffers::
   builder.FinishSizePrefixed(table.Finish());
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

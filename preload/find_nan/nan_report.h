@@ -10,7 +10,7 @@
 #include "tensor_values/statistics.h"
 #include "values_generated.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
 enum class Cause : uint8_t {
   computed,    // from finite inputs
@@ -31,7 +31,7 @@ struct TensorFacts {
   int position = 0;          // of the argument or result, from 0
   bool overwritten = false;  // by this operation; its values are the new ones
   bool known = false;        // statistics are
-  Statistics statistics;
+  tensor_values::Statistics statistics;
 };
 
 struct Finding {
@@ -72,4 +72,4 @@ void write_finding(const Finding& finding, FindingText& out);
 // The same as the payload of a FIND chunk (values.fbs). Context: run_if_memory_lasts().
 void write_finding_chunk(const Finding& finding, uint64_t time_ns, flatbuffers::FlatBufferBuilder& builder);
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

@@ -1,6 +1,6 @@
 #include "find_nan/possible_findings.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
 PossibleFindings::Possible* PossibleFindings::find(uint8_t origin) {
   if (origin == 0) return nullptr;
@@ -121,4 +121,4 @@ bool PossibleFindings::confirm_held() {
   return to_say;
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

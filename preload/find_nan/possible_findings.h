@@ -11,7 +11,7 @@
 #include "find_nan/nan_report.h"
 #include "support/spin_lock.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
 class PossibleFindings {
  public:
@@ -77,4 +77,4 @@ class PossibleFindings {
   std::atomic<uint64_t> later_{0};
 };
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

@@ -4,9 +4,16 @@
 #include "tensor_values/element_numbers.h"
 #include "tensor_values/finite.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
 namespace {
+
+using tensor_values::any_not_finite;
+using tensor_values::BoundArgument;
+using tensor_values::kNoPower;
+using tensor_values::Power;
+using tensor_values::TensorView;
+using torch_events::Makes;
 
 constexpr int64_t kSmall = 4096;  // elements that are looked at once more rather than remembered
 
@@ -64,7 +71,8 @@ Power bound_of_argument(const TensorView& view, int dtype) {
 // What is known of a result without reading it.
 Power bound_of(const OperationThread& thread, const OperationFrame& frame, const OperationResult& result) {
   constexpr size_t kMost = 32;
-  if (!is_bounded(result.view) || frame.kind->bound == Bound::none || frame.end - frame.first > kMost) return kNoPower;
+  if (!is_bounded(result.view) || frame.kind->bound == tensor_values::Bound::none || frame.end - frame.first > kMost)
+    return kNoPower;
   BoundArgument known[kMost];
   size_t count = 0;
   for (uint32_t i = frame.first; i < frame.end; ++i) {
@@ -75,14 +83,15 @@ Power bound_of(const OperationThread& thread, const OperationFrame& frame, const
     bound.is_number = argument.is_number();
     bound.number = argument.number;
     TensorView view;
-    if (argument.impl == nullptr || view_tensor(argument.impl, view) != Readable::yes) continue;
+    if (argument.impl == nullptr || tensor_values::view_tensor(argument.impl, view) != tensor_values::Readable::yes)
+      continue;
     if (view.numel == 1) {  // a number of the program, or one that counts as such
-      bound.is_number = numbers_of(view.dtype, view.data, 1, &bound.number);
-    } else if (can_be_not_finite(view.dtype)) {
+      bound.is_number = tensor_values::numbers_of(view.dtype, view.data, 1, &bound.number);
+    } else if (tensor_values::can_be_not_finite(view.dtype)) {
       bound.power = bound_of_argument(view, result.view.dtype);
     }
   }
-  return bound_of_result(frame.kind->bound, result.view.dtype, known, count);
+  return tensor_values::bound_of_result(frame.kind->bound, result.view.dtype, known, count);
 }
 
 void keep_bound(const OperationResult& result, Power power) {
@@ -138,4 +147,4 @@ bool look_at_result(OperationThread& thread, const OperationFrame& frame, const 
   return bad;
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

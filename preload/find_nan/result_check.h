@@ -5,11 +5,11 @@
 
 #include "find_nan/checked_operation.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
 // True: it is not finite, and this operation computed it. What is known of its values is brought up to date.
 bool look_at_result(OperationThread& thread, const OperationFrame& frame, const OperationResult& result);
 // Others' operations: what they write, and when, is not known.
 void forget_bounds(const OperationThread& thread, const OperationFrame& frame);
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

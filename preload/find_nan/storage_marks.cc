@@ -1,8 +1,8 @@
 #include "find_nan/storage_marks.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
-Mark StorageMarks::get(const TensorView& view) {
+Mark StorageMarks::get(const tensor_values::TensorView& view) {
   if (!any()) return {};
   const uint64_t wanted = key(view);
   const SpinGuard guard(lock_);
@@ -13,7 +13,7 @@ Mark StorageMarks::get(const TensorView& view) {
   return {};
 }
 
-void StorageMarks::set(const TensorView& view, const Mark& mark) {
+void StorageMarks::set(const tensor_values::TensorView& view, const Mark& mark) {
   if (mark.flags == 0 && !any()) return;
   const uint64_t wanted = key(view);
   const SpinGuard guard(lock_);
@@ -34,4 +34,4 @@ void StorageMarks::set(const TensorView& view, const Mark& mark) {
   if (mark.flags == 0 && was) marked_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

@@ -10,7 +10,7 @@
 #include "support/spin_lock.h"
 #include "tensor_values/tensor_view.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 
 struct Mark {
   static constexpr uint8_t kBad = 1;         // holds NaN or infinities that an operation made
@@ -25,13 +25,15 @@ class StorageMarks {
   constexpr StorageMarks() = default;
 
   // An operation wrote it. Not exact: a storage may be forgotten.
-  void set_made(const TensorView& view) { slot(view).store(key(view), std::memory_order_relaxed); }
-  bool is_made(const TensorView& view) const { return slot(view).load(std::memory_order_relaxed) == key(view); }
+  void set_made(const tensor_values::TensorView& view) { slot(view).store(key(view), std::memory_order_relaxed); }
+  bool is_made(const tensor_values::TensorView& view) const {
+    return slot(view).load(std::memory_order_relaxed) == key(view);
+  }
 
   bool any() const { return marked_.load(std::memory_order_relaxed) != 0; }
   // No mark: {}.
-  Mark get(const TensorView& view);
-  void set(const TensorView& view, const Mark& mark);
+  Mark get(const tensor_values::TensorView& view);
+  void set(const tensor_values::TensorView& view, const Mark& mark);
 
  private:
   static constexpr size_t kMade = size_t{1} << 15, kSets = 1024, kWays = 8;
@@ -41,12 +43,12 @@ class StorageMarks {
     Mark mark;
   };
 
-  static uint64_t key(const TensorView& view) {
+  static uint64_t key(const tensor_values::TensorView& view) {
     return (reinterpret_cast<uint64_t>(view.storage) * 0x9E3779B97F4A7C15u) ^
            (reinterpret_cast<uint64_t>(view.storage_data) * 0xC2B2AE3D27D4EB4Fu);
   }
-  std::atomic<uint64_t>& slot(const TensorView& view) { return made_[key(view) >> 49]; }
-  const std::atomic<uint64_t>& slot(const TensorView& view) const { return made_[key(view) >> 49]; }
+  std::atomic<uint64_t>& slot(const tensor_values::TensorView& view) { return made_[key(view) >> 49]; }
+  const std::atomic<uint64_t>& slot(const tensor_values::TensorView& view) const { return made_[key(view) >> 49]; }
 
   std::atomic<uint64_t> made_[kMade] = {};
   Entry entries_[kSets][kWays] GUARDED_BY(lock_);
@@ -55,4 +57,4 @@ class StorageMarks {
   uint32_t now_ GUARDED_BY(lock_) = 0;
 };
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

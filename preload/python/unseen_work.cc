@@ -4,7 +4,7 @@
 
 #include "python/objects.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::python {
 
 namespace {
 
@@ -14,23 +14,23 @@ struct Nested {
 };
 constinit thread_local Nested* t_innermost = nullptr;
 
-python::Object* begins(python::Object*, python::Object*) {
-  const python::Api& api = *python::known_interpreter();
+Object* begins(Object*, Object*) {
+  const Api& api = *known_interpreter();
   t_innermost = new Nested{UnseenWork(api), t_innermost};
-  return python::new_none(api);
+  return new_none(api);
 }
 
-python::Object* ends(python::Object*, python::Object*) {
+Object* ends(Object*, Object*) {
   if (Nested* const ended = t_innermost) {
     t_innermost = ended->outer;
     delete ended;
   }
-  return python::new_none(*python::known_interpreter());
+  return new_none(*known_interpreter());
 }
 
 }  // namespace
 
-python::MethodDefinition g_unseen_begins = {"unseen_begins", begins, python::kNoArguments, nullptr};
-python::MethodDefinition g_unseen_ends = {"unseen_ends", ends, python::kNoArguments, nullptr};
+MethodDefinition g_unseen_begins = {"unseen_begins", begins, kNoArguments, nullptr};
+MethodDefinition g_unseen_ends = {"unseen_ends", ends, kNoArguments, nullptr};
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::python

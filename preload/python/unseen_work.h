@@ -9,19 +9,19 @@
 #include "python/untraced.h"
 #include "torch/unrecorded.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::python {
 
 class UnseenWork {
  public:
-  explicit UnseenWork(const python::Api& api) : untraced_(api) {}
+  explicit UnseenWork(const Api& api) : untraced_(api) {}
 
  private:
-  python::Untraced untraced_;
+  Untraced untraced_;
   torch::Unrecorded unrecorded_;
 };
 
 // For Python of ours that the program's Python calls (a hook, a function at its exit): `unseen_begins()`, and
 // `unseen_ends()` in any case afterwards. They nest.
-extern python::MethodDefinition g_unseen_begins, g_unseen_ends;
+extern MethodDefinition g_unseen_begins, g_unseen_ends;
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::python

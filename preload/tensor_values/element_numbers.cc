@@ -6,7 +6,7 @@
 #include "tensorscope/rules/dtypes.h"
 #include "tensorscope/rules/small_floats.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 using enum rules::Dtype;
 
@@ -154,4 +154,4 @@ bool elements_of(int dtype, const double* numbers, int64_t count, void* out) {
   }
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

@@ -9,7 +9,7 @@
 
 #include "torch/metadata/tensor_layout.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 bool is_known_dtype(int dtype);
 
@@ -32,4 +32,4 @@ void each_block_of_numbers(int dtype, const void* elements, int64_t count, F f) 
 // float16, bfloat16, float32 and float64, rounded to the nearest (ties to even). False: another dtype.
 bool elements_of(int dtype, const double* numbers, int64_t count, void* out);
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

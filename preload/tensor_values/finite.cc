@@ -11,7 +11,7 @@
 // Vectors are passed between functions of this file alone, all of them inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 using enum rules::Dtype;
 
@@ -236,4 +236,4 @@ bool any_not_finite(const TensorView& view, Power& power) {
   return gathered(view, pattern);
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

@@ -7,7 +7,7 @@
 #include "tensor_values/tensor_view.h"
 #include "tensor_values/value_bounds.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 // Whether a dtype has NaN or infinities at all.
 bool can_be_not_finite(int dtype);
@@ -19,4 +19,4 @@ bool any_not_finite(const TensorView& view);
 // they do not lie together.
 bool any_not_finite(const TensorView& view, Power& power);
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

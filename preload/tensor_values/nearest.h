@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 // How many characters must be changed to make one of the other.
 inline size_t distance(const std::string& a, const std::string& b) {
@@ -38,4 +38,4 @@ std::vector<std::string> nearest_of(const std::string& name, const Names& names)
   return nearest;
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

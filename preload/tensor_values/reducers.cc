@@ -7,7 +7,7 @@
 #include "tensor_values/element_numbers.h"
 #include "tensorscope/values_format.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 namespace {
 
@@ -108,4 +108,4 @@ bool histogram_of(const TensorView& view, const Statistics& statistics, PageArra
   return true;
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

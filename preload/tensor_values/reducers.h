@@ -7,7 +7,7 @@
 #include "tensor_values/statistics.h"
 #include "tensor_values/tensor_view.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 // L2 norms of the finite elements of each item of the first dimension; of the whole, where there is none.
 inline constexpr char kNorms[] = "norms";
@@ -28,4 +28,4 @@ inline constexpr char kHistogram[] = "histogram";
 inline constexpr int kBins = 64;
 bool histogram_of(const TensorView& view, const Statistics& statistics, PageArray<double>& out);
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

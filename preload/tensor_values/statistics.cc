@@ -14,7 +14,7 @@
 // Vectors are passed between functions of this file alone, all of them inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 using enum rules::Dtype;
 
@@ -335,4 +335,4 @@ bool statistics_of(const TensorView& view, Statistics& out) {
   return true;
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

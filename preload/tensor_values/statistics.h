@@ -7,7 +7,7 @@
 
 #include "tensor_values/tensor_view.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 // Minimum to norms are those of the finite elements; complex numbers count by their magnitude, booleans as 0 and 1.
 struct Statistics {
@@ -33,4 +33,4 @@ Statistics statistics_from(const Reduced& reduced, uint64_t count);
 // dtype.
 void each_piece(const TensorView& view, void (*f)(const void* elements, int64_t count, void* context), void* context);
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

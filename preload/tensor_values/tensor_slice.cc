@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 bool TensorSlice::take(const TensorView& whole, const std::vector<rules::SliceStep>& slice) {
   if (slice.size() > size_t(whole.ndim) || whole.ndim > kMostDimensions) return false;
@@ -38,4 +38,4 @@ bool TensorSlice::take(const TensorView& whole, const std::vector<rules::SliceSt
   return true;
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

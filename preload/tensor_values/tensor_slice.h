@@ -6,7 +6,7 @@
 #include "tensor_values/tensor_view.h"
 #include "tensorscope/rules/watch_spec.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 // A view with sizes and strides of its own.
 class TensorSlice {
@@ -21,4 +21,4 @@ class TensorSlice {
   TensorView view_;
 };
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

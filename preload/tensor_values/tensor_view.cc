@@ -12,7 +12,7 @@
 #include "torch/metadata/tensor_layout.h"
 #include "torch/metadata/torch_functions.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 namespace {
 
@@ -155,4 +155,4 @@ uint32_t version_of(const void* impl) {
   return uint32_t(torch::word_at(reinterpret_cast<const void*>(counter), size_t(g_forms.layout.version()))) + 1;
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

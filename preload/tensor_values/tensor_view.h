@@ -10,7 +10,7 @@
 
 #include "tensorscope/rules/dtypes.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 struct TensorView {
   const void* data = nullptr;        // of the first element; null only where there are no elements
@@ -45,6 +45,4 @@ uint32_t version_of(const void* impl);
 // The TensorImpl of its gradient; null: none, or not known.
 const void* gradient_of(const void* impl);
 
-using rules::dtype_name;
-
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

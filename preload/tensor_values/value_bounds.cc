@@ -6,7 +6,7 @@
 #include "live/allocation_table.h"
 #include "tensorscope/rules/dtypes.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 using enum rules::Dtype;
 
@@ -160,4 +160,4 @@ void ValueBounds::forget(const TensorView& view) {
   if (known.load(std::memory_order_relaxed) >> 24 == owner >> 8) known.store(0, std::memory_order_relaxed);
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

@@ -12,7 +12,7 @@
 
 #include "tensor_values/tensor_view.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 // At most 2 to this power; not known: kNoPower.
 using Power = int16_t;
@@ -66,4 +66,4 @@ class ValueBounds {
   std::atomic<uint64_t> slots_[kSlots] = {};
 };
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

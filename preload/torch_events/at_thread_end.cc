@@ -6,7 +6,7 @@
 
 #include "support/state.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 namespace {
 
@@ -42,4 +42,4 @@ void at_thread_end(void (*end)(void*), void* object) {
   if (added != nullptr && pthread_setspecific(g_thread_end_key, added) != 0) delete added;
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

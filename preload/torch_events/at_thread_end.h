@@ -4,7 +4,7 @@
 // for all of them; where there is none, or no memory, they stay.
 #pragma once
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 void start_thread_ends();
 
@@ -23,4 +23,4 @@ void delete_at_thread_end(T*& mine) {
       &mine);
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

@@ -21,9 +21,11 @@
 #include "torch_events/operation_trace.h"
 #include "values_file/value_store.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 namespace {
+
+using values_file::count_loss;
 
 constexpr char kPeek[] = "_ZN2at15sequence_number4peekEv";
 constexpr char kTask[] = "_ZN5torch8autograd25get_current_graph_task_idEv";  // from torch 2.0 on
@@ -338,8 +340,8 @@ void add_backward_calls(uint64_t (*next_id)(), bool all) {
   });
   for (format::CallRow& row : rows) {
     row.mutate_id(next_id());
-    add_call(row);
+    values_file::add_call(row);
   }
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

@@ -10,7 +10,7 @@
 #include "live/device_table.h"
 #include "values_generated.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 // Before what follows; once torch is loaded. Null, or why it cannot be; a literal.
 const char* follow_forwards();
@@ -41,4 +41,4 @@ ForwardCall forward_of_node(const void* node);
 // Context: under an InsideScope; a thread that runs no backward pass.
 void add_backward_calls(uint64_t (*next_id)(), bool all);
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

@@ -11,7 +11,7 @@
 #include "torch_events/backward_calls.h"
 #include "torch_events/operation_trace.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 namespace {
 
@@ -90,4 +90,4 @@ bool run_first_operations(const Gil&, Object* torch) {
   return true;
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

@@ -5,7 +5,7 @@
 
 #include "python/interpreter.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 // They run on a thread of ours, so that nothing that the program has on its own threads sees them, and its sequence
 // numbers stay as they are. Returns false, not now, while something of the program sees the operations of all threads.
@@ -13,4 +13,4 @@ namespace tensorscope::watch {
 // nodes are followed. Torch has been imported whole.
 bool run_first_operations(const python::Gil& gil, python::Object* torch);
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

@@ -32,7 +32,7 @@
 #include "values_file/value_store.h"
 #include "values_file/values_switch.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 namespace {
 
@@ -41,6 +41,7 @@ using python::Gil;
 using python::ModuleCall;
 using python::Object;
 using python::Owned;
+using values_file::count_loss;
 
 struct Running {
   uint64_t id;
@@ -108,7 +109,7 @@ uint32_t place_here() {
   StackId stack = 0;
   if (HookScope scope; scope) stack = stacks::capture_python_part();
   ++t_inside;
-  return source_place_of(stack);
+  return values_file::source_place_of(stack);
 }
 
 void end_call(Calls& calls, const Running& call, bool raised, bool unfinished) {
@@ -125,10 +126,10 @@ void end_call(Calls& calls, const Running& call, bool raised, bool unfinished) {
   uint16_t flags = 0;
   if (raised) flags |= uint16_t(CallFlag::raised);
   if (unfinished) flags |= uint16_t(CallFlag::unfinished);
-  add_call(format::CallRow(call.id, caller == all.rend() ? 0 : caller->id, call.begin_ns, monotonic_ns(),
-                           call.live_before, live_after, peak, saved, call.module->path_id, call.module->class_id,
-                           call.site, step.number, step.pass, call.index, 0, format::StepMode(call.mode), device.type,
-                           flags));
+  values_file::add_call(format::CallRow(call.id, caller == all.rend() ? 0 : caller->id, call.begin_ns, monotonic_ns(),
+                                        call.live_before, live_after, peak, saved, call.module->path_id,
+                                        call.module->class_id, call.site, step.number, step.pass, call.index, 0,
+                                        format::StepMode(call.mode), device.type, flags));
 }
 
 // A call whose end nobody told: an exception that no hook sees (KeyboardInterrupt) left it.
@@ -195,7 +196,7 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
     module->calls_in_pass = 0;
   }
   if (module->class_name == "OptimizedModule") count_loss("modules", "inside what torch.compile() compiled");
-  const bool recorded = calls.settings.record_calls && values_are_on();
+  const bool recorded = calls.settings.record_calls && values_file::values_are_on();
   const bool wants_place = recorded || calls.listener.wants_line(*module);
   make_room_for_one(all);
   const uint64_t live = device_row(calls).bytes_live.load(std::memory_order_relaxed);
@@ -375,4 +376,4 @@ void end_running_calls() {
   add_backward_rows(true);
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

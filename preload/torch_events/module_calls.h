@@ -10,7 +10,7 @@
 #include "python/interpreter.h"
 #include "python/module_entry.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 // What is known of a module that is called. The listener's own kind of it may know more.
 struct CalledModule {
@@ -100,4 +100,4 @@ bool call_of_operation(OperationCall& out);
 // Calls that are still running become rows. Context: the thread that ends the program.
 void end_running_calls();
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

@@ -8,9 +8,11 @@
 
 #include "support/spin_lock.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 namespace {
+
+using tensor_values::Bound;
 
 // Sorted; without namespace and without the "_" of writing operations.
 constexpr std::string_view kFinite[] = {
@@ -261,4 +263,4 @@ const OperationKind& kind_of(const char* name) {
   return kComputes;
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

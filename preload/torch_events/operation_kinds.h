@@ -9,7 +9,7 @@
 
 #include "tensor_values/value_bounds.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 enum class Makes : uint8_t {
   computed,       // new values
@@ -23,7 +23,7 @@ enum class Makes : uint8_t {
 
 struct OperationKind {
   Makes makes = Makes::computed;
-  Bound bound = Bound::none;   // of its result
+  tensor_values::Bound bound = tensor_values::Bound::none;  // of its result
   bool foreign = false;        // not torch's own: it may go on writing when it is over, as communication does
   bool writes = false;         // its first argument: the name ends in "_"
   bool replaces = false;       // ... in full, whatever was in it
@@ -36,4 +36,4 @@ OperationKind kind_of_name(std::string_view name);
 // The same for a name that stays where it is: looked up once.
 const OperationKind& kind_of(const char* name);
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

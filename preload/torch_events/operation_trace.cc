@@ -18,7 +18,7 @@
 #include "torch/metadata/shared_object_map.h"
 #include "torch/metadata/torch_functions.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 namespace {
 
@@ -383,4 +383,4 @@ void each_tensor(const Value& value, TensorVisitor visit, void* context) {
   }
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

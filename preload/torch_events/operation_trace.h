@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 // c10::IValue (ATen/core/ivalue.h): a word and a tag. The first tags are the same from 1.13 to 2.14.
 struct Value {
@@ -129,4 +129,4 @@ class OperationsOnlyTeach {
 using TensorVisitor = void (*)(const void* impl, void* context);
 void each_tensor(const Value& value, TensorVisitor visit, void* context);
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

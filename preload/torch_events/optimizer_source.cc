@@ -1,6 +1,6 @@
 #include "torch_events/optimizer_source.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 // torch.compile can trace a hook that is a Python function; while it traces, these do nothing. Nothing of torch is
 // imported here: while the program imports it, that would be a deadlock of two imports. A step that is given a closure
@@ -28,4 +28,4 @@ if hasattr(optim, 'register_optimizer_step_post_hook'):
     optim.register_optimizer_step_post_hook(tensorscope_step_ends)
 )";
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

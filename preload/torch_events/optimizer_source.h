@@ -2,8 +2,8 @@
 // `torch`, `optim` and the functions that it calls back.
 #pragma once
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 extern const char kOptimizerSource[];
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

@@ -13,11 +13,13 @@
 #include "torch_events/at_thread_end.h"
 #include "values_file/value_store.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 constinit std::atomic<bool> g_saves_are_followed{false};
 
 namespace {
+
+using tensor_values::Readable;
 
 struct SavedStorage {
   const void* memory;
@@ -44,15 +46,15 @@ void follow_saved_tensors() { g_saves_are_followed.store(true, std::memory_order
 void tensor_is_saved(const void* impl) {
   HookScope scope;
   if (!scope || !impl || !t_saves || t_saves->calls == 0) return;
-  TensorView view;
-  const Readable readable = view_tensor(impl, view);
+  tensor_values::TensorView view;
+  const Readable readable = tensor_values::view_tensor(impl, view);
   if ((readable != Readable::yes && readable != Readable::device) || !view.storage_data) return;
   const live::DeviceSlot device = live::g_devices.slot({view.device_type, view.device_index});
   const live::AllocationReference found = live::g_allocations.find(view.storage_data, device);
   PageArray<SavedStorage>& all = t_saves->storages;
   if (found.serial == 0 || (!all.empty() && all.back().allocation == found.serial)) return;
   if (!all.push({view.storage_data, found.nbytes, found.serial, device}))
-    count_loss("saved bytes", "not enough memory");
+    values_file::count_loss("saved bytes", "not enough memory");
 }
 
 SavesBegin saves_begin() {
@@ -85,4 +87,4 @@ uint64_t saves_end(const SavesBegin& begin) {
   return bytes;
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

@@ -10,7 +10,7 @@
 
 #include "support/ids.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 extern constinit std::atomic<bool> g_saves_are_followed;
 inline bool saves_are_followed() { return g_saves_are_followed.load(std::memory_order_relaxed); }
@@ -28,4 +28,4 @@ struct SavesBegin {
 SavesBegin saves_begin();
 uint64_t saves_end(const SavesBegin& begin);
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

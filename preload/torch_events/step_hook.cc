@@ -9,7 +9,7 @@
 #include "torch_events/module_calls.h"
 #include "torch_events/steps.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 namespace {
 
@@ -79,4 +79,4 @@ bool register_step_hook(const python::Gil& gil) {
   return true;
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

@@ -4,7 +4,7 @@
 
 #include "python/interpreter.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 // Whether steps are to be counted in this process. Context: activation.
 bool step_hook_is_wanted();
@@ -13,4 +13,4 @@ void want_step_hook();
 // Registers the hook, once. False: torch.optim has not been imported whole yet. Context: with the GIL.
 bool register_step_hook(const python::Gil& gil);
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

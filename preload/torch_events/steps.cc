@@ -6,7 +6,7 @@
 #include "live/step_marks.h"
 #include "support/fresh_in_child.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 namespace {
 
@@ -69,4 +69,4 @@ void tell_step_end() {
 
 void listen_to_step_ends(void (*listener)()) { g_step_listener.store(listener, std::memory_order_release); }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 
 enum class Mode : uint8_t { unknown, train, eval };  // by the flag of the outermost module
 
@@ -36,4 +36,4 @@ void tell_step_end();
 // One listener. Context: activation.
 void listen_to_step_ends(void (*listener)());
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

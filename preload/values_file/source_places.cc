@@ -7,7 +7,7 @@
 #include "support/process_info.h"
 #include "values_file/value_store.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::values_file {
 
 namespace {
 
@@ -36,4 +36,4 @@ uint32_t source_place_of(StackId stack) {
   return id;
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::values_file

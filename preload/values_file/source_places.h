@@ -7,9 +7,9 @@
 
 #include "support/ids.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::values_file {
 
 // The text's number; 0: no Python stack.
 uint32_t source_place_of(StackId stack);
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::values_file

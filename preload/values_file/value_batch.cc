@@ -5,13 +5,14 @@
 #include "tensor_values/element_numbers.h"
 #include "torch/metadata/tensor_layout.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::values_file {
 
 namespace {
 
 using format::ValueFlag;
+using tensor_values::TensorView;
 
-format::ValueStatistics as_row(const Statistics& s, uint64_t hash) {
+format::ValueStatistics as_row(const tensor_values::Statistics& s, uint64_t hash) {
   return format::ValueStatistics(s.count, s.nan, s.positive_infinity, s.negative_infinity, s.zeros, s.minimum,
                                  s.maximum, s.mean, s.deviation, s.sum, s.l1, s.l2, hash);
 }
@@ -32,8 +33,8 @@ void copy_piece(const void* elements, int64_t count, void* context) {
 void convert_piece(const void* elements, int64_t count, void* context) {
   auto* copying = static_cast<Copying*>(context);
   const size_t stored = size_t(torch::element_size(copying->to));
-  each_block_of_numbers(copying->from, elements, count, [&](const double* numbers, int64_t now) {
-    elements_of(copying->to, numbers, now, copying->at);
+  tensor_values::each_block_of_numbers(copying->from, elements, count, [&](const double* numbers, int64_t now) {
+    tensor_values::elements_of(copying->to, numbers, now, copying->at);
     copying->at += size_t(now) * stored;
   });
 }
@@ -44,7 +45,7 @@ bool append_elements(PageArray<uint8_t>& data, const TensorView& view, int store
   uint8_t* const begin = data.add_unwritten(size_t(view.numel) * itemsize);
   if (!begin) return false;
   Copying copying = {begin, size_t(view.itemsize), view.dtype, stored_dtype};
-  each_piece(view, converted ? convert_piece : copy_piece, &copying);
+  tensor_values::each_piece(view, converted ? convert_piece : copy_piece, &copying);
   return true;
 }
 
@@ -104,4 +105,4 @@ bool ValueBatch::add_finding(const void* flatbuffer, size_t size) {
   return false;
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::values_file

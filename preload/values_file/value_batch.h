@@ -10,7 +10,7 @@
 #include "values_file/value_store.h"
 #include "values_generated.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::values_file {
 
 inline constexpr size_t kMostRows = size_t{1} << 16;  // of one chunk, as its reader wants it
 
@@ -42,4 +42,4 @@ struct ValueBatch {
   bool add_finding(const void* flatbuffer, size_t size);
 };
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::values_file

@@ -21,7 +21,7 @@
 #include "values_file/value_batch.h"
 #include "values_file/value_writer.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::values_file {
 
 namespace {
 
@@ -315,4 +315,4 @@ StoreTotals store_totals() {
   return store->writer.totals();
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::values_file

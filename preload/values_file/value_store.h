@@ -15,7 +15,7 @@
 #include "tensor_values/tensor_view.h"
 #include "values_generated.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::values_file {
 
 // Number of a text in the file; 0: the empty one, or no memory (counted).
 uint32_t text_id(std::string_view text);
@@ -25,11 +25,11 @@ std::string text_of_id(uint32_t id);
 // What a value consists of, besides its row. The row lacks serial, thread and where the parts lie. Elements are
 // converted where its stored_dtype is not its dtype.
 struct ValueParts {
-  const TensorView* view = nullptr;        // sizes; elements where `elements` is set
-  const Statistics* statistics = nullptr;  // null: none
+  const tensor_values::TensorView* view = nullptr;        // sizes; elements where `elements` is set
+  const tensor_values::Statistics* statistics = nullptr;  // null: none
   uint64_t hash = 0;
   bool elements = false;
-  const TensorView* kept = nullptr;  // whose elements; null: those of `view`
+  const tensor_values::TensorView* kept = nullptr;  // whose elements; null: those of `view`
   struct Series {
     const char* what;  // a literal
     const double* numbers;
@@ -85,4 +85,4 @@ struct StoreTotals {
 };
 StoreTotals store_totals();
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::values_file

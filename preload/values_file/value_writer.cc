@@ -13,7 +13,7 @@
 #include "torch/metadata/shared_object_map.h"
 #include "torch/metadata/torch_version.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::values_file {
 
 namespace {
 
@@ -270,4 +270,4 @@ bool ValueWriter::write_end(const std::vector<UnmatchedWatch>& unmatched) {
 
 StoreTotals ValueWriter::totals() const { return {values_, calls_, findings_, file_.bytes(), file_.path()}; }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::values_file

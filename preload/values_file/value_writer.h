@@ -13,7 +13,7 @@
 #include "dump/appended_file.h"
 #include "values_file/value_batch.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::values_file {
 
 struct LossRow {
   const char* what;
@@ -61,4 +61,4 @@ class ValueWriter {
   std::atomic<bool> failed_{false};
 };
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::values_file

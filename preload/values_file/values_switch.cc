@@ -5,7 +5,7 @@
 #include "support/fresh_in_child.h"
 #include "values_file/value_store.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::values_file {
 
 namespace {
 
@@ -30,4 +30,4 @@ void finish_values_switch() {
   }
 }
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::values_file

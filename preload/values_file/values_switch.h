@@ -6,7 +6,7 @@
 
 #include "support/stopped_by.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::values_file {
 
 bool values_are_on();
 void stop_values(StoppedBy by = StoppedBy::own_switch);
@@ -15,4 +15,4 @@ void start_values(StoppedBy by = StoppedBy::own_switch);
 // Counts the stops as what was not recorded. Context: the thread that ends the program.
 void finish_values_switch();
 
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::values_file

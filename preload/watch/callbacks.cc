@@ -31,6 +31,8 @@ using python::Gil;
 using python::Object;
 using python::Owned;
 using rules::WatchSpec;
+using values_file::count_loss;
+using values_file::text_of_id;
 
 struct RememberedValue {
   uint32_t watch, name;
@@ -82,7 +84,7 @@ FreshInChild g_fresh_given{[] {
 OfThread& remembered() {
   if (!t_remembered) {
     t_remembered = new OfThread;
-    delete_at_thread_end(t_remembered);
+    torch_events::delete_at_thread_end(t_remembered);
   }
   return *t_remembered;
 }
@@ -106,7 +108,7 @@ bool take_token(const Gil& gil, Object* token, RememberedValue& out) {
 
 void record_found(const FoundValue& found, void* context) {
   const RememberedValue& value = *static_cast<const RememberedValue*>(context);
-  const uint32_t name = found.way.empty() ? value.name : text_id(text_of_id(value.name) + found.way);
+  const uint32_t name = found.way.empty() ? value.name : values_file::text_id(text_of_id(value.name) + found.way);
   if (found.tensor.impl) {
     take_tensor(g_callbacks->watches[value.watch], value.watch, name, found.tensor, value.origin);
   } else {
@@ -235,7 +237,7 @@ bool load(const Gil& gil, Callbacks& callbacks) {
 void call_take(const Gil& gil, Callbacks& callbacks, const RememberedValue& value) {
   const long long token = callbacks.next_token++;
   g_given->given[token] = value;
-  const Step& step = value.origin.step;
+  const torch_events::Step& step = value.origin.step;
   const Owned number(gil, gil->PyLong_FromLongLong(value.watch));
   const Owned name(gil, gil->PyUnicode_DecodeFSDefault(text_of_id(value.name).c_str()));
   const Owned of_gradient(gil, gil->PyBool_FromLong(value.value.of_gradient));
@@ -277,7 +279,7 @@ bool has_callbacks(uint32_t watch) {
 
 void remember_for_callbacks(const Gil& gil, uint32_t watch, uint32_t name, const CallbackValue& value, Origin origin) {
   if (g_callbacks->called[watch].failure) return count_lost(watch);
-  origin.step = current_step();
+  origin.step = torch_events::current_step();
   origin.has_step = true;
   std::vector<RememberedValue>& all = remembered().values;
   make_room_for_one(all);

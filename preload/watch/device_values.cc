@@ -32,6 +32,10 @@ using python::Api;
 using python::Gil;
 using python::Object;
 using python::Owned;
+using tensor_values::Readable;
+using tensor_values::Statistics;
+using tensor_values::TensorView;
+using values_file::ValueParts;
 
 // What tensorscope_take() answers.
 enum class Answer : int8_t { taken, no_room, no_buffers, too_large, not_now, off };
@@ -77,7 +81,7 @@ constinit thread_local bool t_prepares = false;
 constexpr int kNumbers = 10;  // that tensorscope_reduce() writes
 
 Statistics statistics_of_numbers(const double* numbers, uint64_t count) {
-  Reduced reduced;
+  tensor_values::Reduced reduced;
   if (count == 0) return {};
   reduced.finite = uint64_t(numbers[0]);
   reduced.nan = uint64_t(numbers[1]);
@@ -89,7 +93,7 @@ Statistics statistics_of_numbers(const double* numbers, uint64_t count) {
   reduced.minimum = numbers[7];
   reduced.maximum = numbers[8];
   reduced.shift = numbers[9];
-  return statistics_from(reduced, count);
+  return tensor_values::statistics_from(reduced, count);
 }
 
 // Norms, quantiles and histogram, as tensorscope_compute() writes them; the last two of finite elements.
@@ -100,9 +104,9 @@ size_t series_of(const OnTheWay& arrived, const double* series, bool any_finite,
     if (wanted && there && size != 0) out[count++] = {what, series, size};
     if (wanted) series += size;
   };
-  add(value.norms, true, kNorms, arrived.sizes.empty() ? 1 : size_t(arrived.sizes[0]));
-  add(value.quantiles, any_finite, kQuantiles, std::size(kQuantilePoints));
-  add(value.histogram, any_finite, kHistogram, 2 + kBins);
+  add(value.norms, true, tensor_values::kNorms, arrived.sizes.empty() ? 1 : size_t(arrived.sizes[0]));
+  add(value.quantiles, any_finite, tensor_values::kQuantiles, std::size(tensor_values::kQuantilePoints));
+  add(value.histogram, any_finite, tensor_values::kHistogram, 2 + tensor_values::kBins);
   return count;
 }
 
@@ -127,7 +131,7 @@ void store_arrived(OnTheWay& arrived, const ArrivedParts& there) {
   if (value.hash) {
     TensorView whole = arrived.view;
     whole.data = there.bytes ? there.bytes : there.elements;
-    parts.hash = hash_of(whole);
+    parts.hash = tensor_values::hash_of(whole);
   }
   const void* const elements = there.elements;
   if (elements) {
@@ -140,7 +144,7 @@ void store_arrived(OnTheWay& arrived, const ArrivedParts& there) {
     if (value.sliced) parts.kept = &kept;
     parts.elements = true;
   }
-  const uint64_t serial = add_value(value.row, parts);
+  const uint64_t serial = values_file::add_value(value.row, parts);
   if (serial != 0 && elements && value.written) value.written(value.context, serial);
 }
 
@@ -182,7 +186,7 @@ bool register_device_way(const Gil& gil, DeviceWay& way) {
   Object* globals = gil->PyDict_New();  // for good: its functions are called until the end
   bool done = way.wrap && torch && globals && gil->PyDict_SetItemString(globals, "torch", torch) == 0;
   for (python::MethodDefinition* method :
-       {&g_arrived_method, &g_taking_failed_method, &g_unseen_begins, &g_unseen_ends}) {
+       {&g_arrived_method, &g_taking_failed_method, &python::g_unseen_begins, &python::g_unseen_ends}) {
     const Owned function(gil, done ? gil->PyCFunction_NewEx(method, nullptr, nullptr) : nullptr);
     done = function && gil->PyDict_SetItemString(globals, method->name, function.get()) == 0;
   }
@@ -213,11 +217,11 @@ Answer call_take(const Gil& gil, DeviceWay& way, Object* tensor, uint64_t number
       gil, value.kept ? gil->PyUnicode_DecodeFSDefault(value.sliced ? part_text(*value.view, *value.kept).c_str() : "")
                       : nullptr);
   const bool converted = value.kept && value.row.stored_dtype() != value.row.dtype();
-  const Owned dtype(gil, gil->PyUnicode_DecodeFSDefault(converted ? dtype_name(value.row.stored_dtype()) : ""));
+  const Owned dtype(gil, gil->PyUnicode_DecodeFSDefault(converted ? rules::dtype_name(value.row.stored_dtype()) : ""));
   const Owned kinds(gil, gil->PyLong_FromLongLong(int(value.norms) | int(value.quantiles) << 1 |
                                                   int(value.histogram) << 2 | int(value.hash) << 3));
-  const Owned flush(gil, gil->PyLong_FromLongLong(int64_t(flush_interval_ms())));
-  const Owned wait(gil, gil->PyBool_FromLong(waits_when_full() ? 1 : 0));
+  const Owned flush(gil, gil->PyLong_FromLongLong(int64_t(values_file::flush_interval_ms())));
+  const Owned wait(gil, gil->PyBool_FromLong(values_file::waits_when_full() ? 1 : 0));
   const Owned answer(gil, gil->PyObject_CallFunctionObjArgs(way.take, tensor, count.get(), statistics.get(),
                                                             part ? part.get() : gil->_Py_NoneStruct, dtype.get(),
                                                             kinds.get(), flush.get(), wait.get(), nullptr));
@@ -283,8 +287,8 @@ const char* take_on_device(const Gil& gil, DeviceValue value) {
   }
   Answer answer = Answer::off;
   if (way.registered == Registered::yes) {
-    const UnseenWork unseen(*gil.operator->());
-    value.row.mutate_thread(thread_number());
+    const python::UnseenWork unseen(*gil.operator->());
+    value.row.mutate_thread(values_file::thread_number());
     answer = take_with(gil, way, value);
     gil->PyErr_Clear();
   }

@@ -22,17 +22,17 @@ struct DeviceValue {
   };
   format::ValueRow row;
   const void* impl = nullptr;
-  const TensorView* view = nullptr;
+  const tensor_values::TensorView* view = nullptr;
   bool statistics = false;
   bool norms = false, quantiles = false, histogram = false, hash = false;
-  const TensorView* kept = nullptr;  // whose elements; null: none
-  bool sliced = false;               // `kept` is a part of `view`
+  const tensor_values::TensorView* kept = nullptr;  // whose elements; null: none
+  bool sliced = false;                              // `kept` is a part of `view`
   void (*written)(const Context& context, uint64_t serial) = nullptr;
   Context context = {};
 };
 
 // Whether tensors that are read so are taken this way: those of CUDA devices, and others where the option says so.
-bool is_taken_on_device(Readable readable, const TensorView& view);
+bool is_taken_on_device(tensor_values::Readable readable, const tensor_values::TensorView& view);
 
 // What is sorted takes memory of the device for a moment: 16 to 24 bytes an element.
 inline constexpr int64_t kMostSorted = int64_t{1} << 23;

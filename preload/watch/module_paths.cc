@@ -21,6 +21,7 @@ using rules::match_path;
 using rules::PathMatch;
 using rules::WatchOf;
 using rules::WatchSpec;
+using values_file::text_id;
 
 constexpr int kMostLooks = 8;
 constexpr unsigned kLookMs = 3000;
@@ -211,7 +212,7 @@ void ModulePaths::look_for_attributes(const Gil& gil) {
 std::vector<std::string> ModulePaths::nearest(const std::string& path) const {
   std::vector<std::string> names;
   for (const auto& [object, module] : modules_) names.push_back(module->path);
-  return nearest_of(path, names);
+  return tensor_values::nearest_of(path, names);
 }
 
 }  // namespace tensorscope::watch

@@ -27,7 +27,7 @@ struct Wanted {
   bool whole;
 };
 
-struct WatchedModule : CalledModule {
+struct WatchedModule : torch_events::CalledModule {
   Object* reference = nullptr;  // a weak one
   std::string path;
   std::vector<std::string> segments, own_segments;  // own: without those of wrappers (rules/wrapper_paths.h)

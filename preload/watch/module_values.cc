@@ -8,6 +8,7 @@
 #include "python/tensors_inside.h"
 #include "tensor_values/tensor_view.h"
 #include "tensorscope/values_format.h"
+#include "values_file/value_store.h"
 #include "watch/callbacks.h"
 #include "watch/taken_tensors.h"
 
@@ -24,13 +25,15 @@ using python::Object;
 using python::text_of;
 using rules::WatchOf;
 using rules::WatchSpec;
+using torch_events::current_step;
+using torch_events::Step;
 
 uint32_t name_within(WatchedModule& module, std::string_view way, const char* ending = "") {
   const std::string key = std::string(ending).append(way);
   for (const auto& [known, id] : module.names) {
     if (known == key) return id;
   }
-  const uint32_t id = text_id(module.path + ending + std::string(way));
+  const uint32_t id = values_file::text_id(module.path + ending + std::string(way));
   module.names.emplace_back(key, id);
   return id;
 }
@@ -139,9 +142,9 @@ void ModuleValues::take_attributes(const Gil& gil, WatchOf of) {
     LiveTensor tensor = live_tensor(gil, value);
     if (tensor.serial == 0) return;
     if (of == WatchOf::gradients) {
-      TensorView view;
-      view_tensor(tensor.impl, view);  // so that the layout is known
-      tensor = {gradient_of(tensor.impl), 0};
+      tensor_values::TensorView view;
+      tensor_values::view_tensor(tensor.impl, view);  // so that the layout is known
+      tensor = {tensor_values::gradient_of(tensor.impl), 0};
       if (!tensor.impl) return;
     }
     Origin origin;

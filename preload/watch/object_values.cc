@@ -19,6 +19,7 @@ using python::live_tensor;
 using python::LiveTensor;
 using python::Object;
 using python::agent::has_flag;
+using tensor_values::Readable;
 namespace type_flags = python::agent::type_flags;
 
 constexpr size_t kMostChildren = 256;  // of one wildcard
@@ -47,7 +48,8 @@ class ValueWalk {
       way_.resize(before);
       return is_pattern(wanted) && ++children < kMostChildren;
     });
-    if (python::is_exactly(object, gil_->PyGen_Type)) count_loss("values", "a generator is not looked into");
+    if (python::is_exactly(object, gil_->PyGen_Type))
+      values_file::count_loss("values", "a generator is not looked into");
   }
 
  private:
@@ -108,13 +110,13 @@ class ValueWalk {
   // What torch computes of a tensor is read where it lies. False: none of this.
   bool of_tensor(Object* object, const LiveTensor& tensor, size_t at) {
     const std::string& name = within_[at];
-    TensorView view;
-    const Readable readable = view_tensor(tensor.impl, view);
+    tensor_values::TensorView view;
+    const Readable readable = tensor_values::view_tensor(tensor.impl, view);
     const size_t before = way_.size();
     way_ += "." + name;
     bool done = true;
     if (name == "grad") {
-      if (const void* gradient = gradient_of(tensor.impl)) {
+      if (const void* gradient = tensor_values::gradient_of(tensor.impl)) {
         use({way_, {gradient, 0}, nullptr, object, true});
       } else {
         plain({ValueKind::none, 0, 0, 0, ""}, gil_->_Py_NoneStruct);
@@ -124,7 +126,7 @@ class ValueWalk {
     } else if (name == "ndim") {
       plain({ValueKind::integer, view.ndim, 0, 0, ""});
     } else if (name == "dtype") {
-      plain({ValueKind::text, 0, 0, 0, dtype_name(view.dtype)});
+      plain({ValueKind::text, 0, 0, 0, rules::dtype_name(view.dtype)});
     } else if (name == "shape" && at + 1 < within_.size()) {
       const size_t shape = way_.size();
       for (int i = 0; i < view.ndim; ++i) {
@@ -215,9 +217,9 @@ void add_plain_value(uint32_t name, const PlainValue& value, uint32_t watch, con
   row.mutate_integer(value.integer);
   row.mutate_number(value.number);
   row.mutate_imaginary(value.imaginary);
-  ValueParts parts;
+  values_file::ValueParts parts;
   parts.text = value.text;
-  add_value(row, parts);
+  values_file::add_value(row, parts);
 }
 
 void each_value_at(const Gil& gil, Object* object, const std::vector<std::string>& within, UseValue use,

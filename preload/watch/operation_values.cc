@@ -21,6 +21,11 @@ namespace tensorscope::watch {
 
 namespace {
 
+using torch_events::Operation;
+using torch_events::Step;
+using torch_events::Values;
+using values_file::text_id;
+
 // The operation that the program called, of this thread; what is called within it lies deeper on the stack.
 constinit thread_local const void* t_called = nullptr;
 
@@ -48,7 +53,7 @@ FreshInChild g_fresh_nodes{[] { make_anew(t_nodes); }};  // texts have other num
 std::string node_name() {
   const NodeNames& nodes = t_nodes;
   const bool known = nodes.count > 0 && nodes.all[nodes.count - 1].record > __builtin_frame_address(0);
-  const std::string name = known ? text_of_id(nodes.all[nodes.count - 1].text) : "";
+  const std::string name = known ? values_file::text_of_id(nodes.all[nodes.count - 1].text) : "";
   return name.empty() ? "backward" : name;
 }
 
@@ -109,7 +114,7 @@ bool enter_called(const Operation& operation, const Values&) {
   }
   // A record that does not lie deeper is of an operation whose end nobody told.
   if (t_called != nullptr && operation.record < t_called) return false;
-  t_called = is_operation(operation.name()) ? operation.record : nullptr;
+  t_called = torch_events::is_operation(operation.name()) ? operation.record : nullptr;
   return false;
 }
 
@@ -119,8 +124,9 @@ bool leave_called(const Operation& operation, const Values& results) {
   t_called = nullptr;
   WatchedOperations watched;
   const char* name = operation.name();
-  if (kind_of(name).makes == Makes::uninitialised || !watched_operations(watched)) return false;
-  const Step step = current_step();
+  if (torch_events::kind_of(name).makes == torch_events::Makes::uninitialised || !watched_operations(watched))
+    return false;
+  const Step step = torch_events::current_step();
   const auto due = [&](uint32_t watch) { return is_due((*watched.specs)[watch], step); };
   if (std::none_of(watched.watches->begin(), watched.watches->end(), due)) return false;
   TakingResults taking = {name, watched, step, {}, {}};
@@ -128,14 +134,15 @@ bool leave_called(const Operation& operation, const Values& results) {
   taking.origin.call = watched.call;
   taking.origin.module = watched.module;
   taking.origin.operation = text_id(name);
-  taking.origin.site = source_place_of(watched.backward ? forward_stack(watched.node) : stacks::capture_python_part());
+  taking.origin.site =
+      values_file::source_place_of(watched.backward ? forward_stack(watched.node) : stacks::capture_python_part());
   taking.way.several = results.count > 1;
   for (size_t i = 0; i < results.count; ++i) {
-    const Value& value = results.first[i];
+    const torch_events::Value& value = results.first[i];
     taking.way.result = i;
-    taking.way.list = value.tag != kTensorTag;
+    taking.way.list = value.tag != torch_events::kTensorTag;
     taking.way.element = 0;
-    each_tensor(
+    torch_events::each_tensor(
         value,
         [](const void* impl, void* context) {
           auto* taking = static_cast<TakingResults*>(context);
@@ -150,9 +157,9 @@ bool leave_called(const Operation& operation, const Values& results) {
 }  // namespace
 
 void start_operation_values() {
-  if (const char* why = trace_operations({enter_called, leave_called, [] {}}); why != nullptr) {
+  if (const char* why = torch_events::trace_operations({enter_called, leave_called, [] {}}); why != nullptr) {
     say("results of operations are not watched: %s", why);
-    count_loss("operations", why);
+    values_file::count_loss("operations", why);
   }
 }
 

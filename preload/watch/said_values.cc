@@ -29,6 +29,9 @@ using python::Gil;
 using python::Object;
 using python::Owned;
 using python::TensorInside;
+using values_file::add_value;
+using values_file::count_loss;
+using values_file::text_id;
 
 constexpr size_t kLongestName = 200;
 constexpr size_t kLongestText = size_t{1} << 16;
@@ -46,7 +49,7 @@ const rules::WatchSpec& whole_value() {
 }
 
 void add_text(ValueKind kind, uint32_t name, const Origin& origin, std::string_view text) {
-  ValueParts parts;
+  values_file::ValueParts parts;
   parts.text = text;
   add_value(row_of(kind, name, origin), parts);
 }
@@ -203,7 +206,7 @@ Object* python_annotate(Object*, Object* text) {
 
 Object* python_mark_step(Object*, Object*) {
   const Api& api = *python::known_interpreter();
-  const uint32_t step = current_step().number;
+  const uint32_t step = torch_events::current_step().number;
   tensorscope_try_mark_step();
   remember_step_end(step);
   call_back(Gil::held(api));
@@ -221,7 +224,7 @@ Object* python_start_values(Object*, Object*) {
 
 constexpr python::MethodDefinition kFunctions[] = {
     {"stop_values", python_stop_values, python::kNoArguments,
-     "stop_values()\n--\n\nStops recording watched values and module calls until start_values()."},
+     "stop_values()\n--\n\nStops recording watched values and module calls until values_file::start_values()."},
     {"start_values", python_start_values, python::kNoArguments,
      "start_values()\n--\n\nResumes recording watched values and module calls."},
     {"save", python_save, python::kArguments,
@@ -245,18 +248,18 @@ void add_said_values_to_module() {
 extern "C" {
 
 __attribute__((visibility("default"))) int tensorscope_mark_step(void) {
-  tensorscope::watch::mark_step();
-  tensorscope::watch::tell_step_end();
+  tensorscope::torch_events::mark_step();
+  tensorscope::torch_events::tell_step_end();
   return TENSORSCOPE_OK;
 }
 
 __attribute__((visibility("default"))) int tensorscope_stop_values(void) {
-  tensorscope::watch::stop_values();
+  tensorscope::values_file::stop_values();
   return TENSORSCOPE_OK;
 }
 
 __attribute__((visibility("default"))) int tensorscope_start_values(void) {
-  tensorscope::watch::start_values();
+  tensorscope::values_file::start_values();
   return TENSORSCOPE_OK;
 }
 
@@ -276,7 +279,7 @@ __attribute__((visibility("default"))) int tensorscope_save(const char* name, co
   using namespace tensorscope;
   using namespace tensorscope::watch;
   if (!is_recording()) return TENSORSCOPE_ABSENT;
-  TensorView view;
+  tensor_values::TensorView view;
   view.data = elements;
   view.dtype = dtype;
   view.itemsize = torch::element_size(dtype);

@@ -31,6 +31,24 @@ namespace {
 using format::ValueFlag;
 using rules::WatchMode;
 using rules::WatchSpec;
+using tensor_values::is_known_dtype;
+using tensor_values::kNorms;
+using tensor_values::kQuantiles;
+using tensor_values::Readable;
+using tensor_values::readable_text;
+using tensor_values::Statistics;
+using tensor_values::statistics_of;
+using tensor_values::TensorSlice;
+using tensor_values::TensorView;
+using tensor_values::version_of;
+using tensor_values::view_tensor;
+using torch_events::current_step;
+using torch_events::Mode;
+using torch_events::Step;
+using values_file::add_value;
+using values_file::count_loss;
+using values_file::text_id;
+using values_file::ValueParts;
 
 // What stays as it is while nobody changes a tensor. Another tensor may get its address, version and size.
 struct Contents {
@@ -179,15 +197,16 @@ void add_series(const WatchSpec& watch, const TensorView& view, const Statistics
     if (!done) return count_loss(what, "not enough memory, or more than 65536 items");
     if (!numbers.empty()) series.all[count++] = {what, numbers.data(), numbers.size()};
   };
-  if (watch.norms) add(norms_of(view, series.norms), kNorms, series.norms);
-  if (watch.quantiles) add(quantiles_of(view, series.quantiles), kQuantiles, series.quantiles);
-  if (watch.histogram) add(histogram_of(view, statistics, series.histogram), kHistogram, series.histogram);
+  if (watch.norms) add(tensor_values::norms_of(view, series.norms), kNorms, series.norms);
+  if (watch.quantiles) add(tensor_values::quantiles_of(view, series.quantiles), kQuantiles, series.quantiles);
+  if (watch.histogram)
+    add(tensor_values::histogram_of(view, statistics, series.histogram), tensor_values::kHistogram, series.histogram);
   parts.series = {series.all, count};
 }
 
 void want_series(const WatchSpec& watch, const TensorView& view, DeviceValue& out) {
   if (!is_known_dtype(view.dtype)) return;
-  const bool many_items = view.ndim > 0 && view.sizes[0] > kMostItems, large = view.numel > kMostSorted;
+  const bool many_items = view.ndim > 0 && view.sizes[0] > tensor_values::kMostItems, large = view.numel > kMostSorted;
   if (watch.norms && many_items) count_loss(kNorms, "not enough memory, or more than 65536 items");
   if (watch.quantiles && large) count_loss(kQuantiles, "on a device, of more than 8388608 elements");
   out.statistics = watch.statistics;
@@ -248,7 +267,7 @@ const char* take_later(const WatchSpec& watch, uint32_t name, const void* impl, 
 }  // namespace
 
 bool is_due(const WatchSpec& watch, const Step& step) {
-  if (!values_are_on()) return false;
+  if (!values_file::values_are_on()) return false;
   if (watch.mode == WatchMode::train && step.mode == Mode::eval) return false;
   if (watch.mode == WatchMode::eval && step.mode != Mode::eval) return false;
   return step.number >= watch.first_step && step.number <= watch.last_step &&
@@ -283,7 +302,7 @@ bool has_wanted_dtype(const WatchSpec& watch, const python::LiveTensor& tensor) 
   if (watch.dtype.empty()) return true;
   TensorView view;
   const Readable readable = view_tensor(tensor.impl, view);
-  return (readable == Readable::yes || readable == Readable::device) && watch.dtype == dtype_name(view.dtype);
+  return (readable == Readable::yes || readable == Readable::device) && watch.dtype == rules::dtype_name(view.dtype);
 }
 
 bool take_tensor(const WatchSpec& watch, uint32_t watch_number, uint32_t name, const python::LiveTensor& tensor,
@@ -291,7 +310,7 @@ bool take_tensor(const WatchSpec& watch, uint32_t watch_number, uint32_t name, c
   TensorView view;
   const Readable readable = view_tensor(tensor.impl, view);
   const bool has_form = readable == Readable::yes || readable == Readable::device;
-  if (!watch.dtype.empty() && (!has_form || watch.dtype != dtype_name(view.dtype))) return false;
+  if (!watch.dtype.empty() && (!has_form || watch.dtype != rules::dtype_name(view.dtype))) return false;
   format::ValueRow row = row_of(format::ValueKind::tensor, name, origin);
   row.mutate_watch(watch_number);
   const uint64_t serial = serial_of(tensor);
@@ -316,7 +335,7 @@ bool take_tensor(const WatchSpec& watch, uint32_t watch_number, uint32_t name, c
     contents = {serial, view.data, view.numel, 0, version_of(tensor.impl), view.dtype};
     if (watch.hash) {
       if (watch.statistics && statistics_of(view, statistics)) parts.statistics = &statistics;
-      if (parts.statistics) contents.hash = parts.hash = hash_of(view);
+      if (parts.statistics) contents.hash = parts.hash = tensor_values::hash_of(view);
     } else if (watch.statistics && statistics_once(view, contents, statistics)) {
       parts.statistics = &statistics;
     }

@@ -14,7 +14,7 @@
 namespace tensorscope::watch {
 
 // By its steps and mode, and while values are recorded at all.
-bool is_due(const rules::WatchSpec& watch, const Step& step);
+bool is_due(const rules::WatchSpec& watch, const torch_events::Step& step);
 
 // Where a value belongs, besides its name. Texts are numbers of text_id() (value_store.h).
 struct Origin {
@@ -22,7 +22,7 @@ struct Origin {
   uint64_t call = 0;
   uint32_t module = 0, operation = 0, site = 0, index = 0;
   bool has_step = false;  // false: the running one
-  Step step;
+  torch_events::Step step;
 };
 
 // A row of this kind with what is known of every value: time, step, name and origin.
@@ -37,7 +37,7 @@ bool take_tensor(const rules::WatchSpec& watch, uint32_t watch_number, uint32_t 
                  const Origin& origin);
 
 // Statistics and elements of an array.
-void take_elements(uint32_t name, const TensorView& view, const Origin& origin);
+void take_elements(uint32_t name, const tensor_values::TensorView& view, const Origin& origin);
 
 // How manieth value of this name in this pass, from 0.
 uint32_t next_index(uint32_t name);

@@ -42,6 +42,10 @@ constinit std::atomic<bool> g_waits_for_torch{false};
 
 namespace {
 
+using torch_events::step_hook_is_wanted;
+using values_file::start_store;
+using values_file::StoreSettings;
+
 std::atomic<bool> g_wanted{false};
 void (*g_wake_writer)() = nullptr;
 
@@ -106,7 +110,7 @@ std::string folder_of(std::string_view file) {
 void try_to_register(const python::Gil& gil) {
   // The source of the hooks may give the GIL up, and there are two who ask.
   if (!waits_for_torch() || g_starting.registering.exchange(true, std::memory_order_acq_rel)) return;
-  if (register_hooks(gil) && register_step_hook(gil)) {
+  if (torch_events::register_hooks(gil) && torch_events::register_step_hook(gil)) {
     register_code_points(gil);
     g_waits_for_torch.store(false, std::memory_order_release);
   }
@@ -152,7 +156,7 @@ void start(void (*wake_writer)()) {
   const bool calls = options().calls;
   const bool find_nan = options().find_nan != FindNanMode::off;
   const bool steps = options().record;
-  if (step_hook_is_wanted()) want_step_hook();
+  if (step_hook_is_wanted()) torch_events::want_step_hook();
   if ((!text || *text == 0) && !calls && !find_nan && !steps) {
     g_waits_for_torch.store(step_hook_is_wanted(), std::memory_order_release);
     return;
@@ -197,7 +201,8 @@ void start_for_said_values(const python::Gil* gil) {
     g_wanted.store(true, std::memory_order_release);
   }
   // Optimizers' steps and the module that is running are known from now on.
-  if (!gil || g_starting.said_in_python.exchange(true, std::memory_order_acq_rel) || has_module_calls()) return;
+  if (!gil || g_starting.said_in_python.exchange(true, std::memory_order_acq_rel) || torch_events::has_module_calls())
+    return;
   start_watched_calls({}, false);
   g_waits_for_torch.store(true, std::memory_order_release);
   try_to_register(*gil);
@@ -219,15 +224,15 @@ bool values_are_taken() { return g_wanted.load(std::memory_order_acquire); }
 void end_values() {
   if (!values_are_taken()) return;
   const InsideScope inside;
-  end_running_calls();
+  torch_events::end_running_calls();
   finish_callbacks();
-  finish_values_switch();
+  values_file::finish_values_switch();
 }
 
 void finish() {
   if (!values_are_taken()) return;
-  finish_file(unmatched_watches());
-  const StoreTotals totals = store_totals();
+  values_file::finish_file(unmatched_watches());
+  const values_file::StoreTotals totals = values_file::store_totals();
   if (!totals.path.empty() && !options().quiet) {
     say("wrote %s (%llu values, %llu calls%s)", totals.path.c_str(), static_cast<unsigned long long>(totals.values),
         static_cast<unsigned long long>(totals.calls), totals.findings == 0 ? "" : ", 1 finding");

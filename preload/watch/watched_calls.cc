@@ -23,6 +23,9 @@ using format::ValuePlace;
 using python::ModuleCall;
 using rules::WatchOf;
 using rules::WatchSpec;
+using torch_events::CalledModule;
+using torch_events::CallPlace;
+using values_file::UnmatchedWatch;
 
 struct Watched {
   explicit Watched(std::vector<WatchSpec> given) : watches(std::move(given)), paths(watches) {}
@@ -55,7 +58,7 @@ class PathJob : public python::GilJob {
 WatchedModule& watched(CalledModule& module) { return static_cast<WatchedModule&>(module); }
 const WatchedModule& watched(const CalledModule& module) { return static_cast<const WatchedModule&>(module); }
 
-class Listener final : public CallListener {
+class Listener final : public torch_events::CallListener {
  public:
   bool is_calling() const override { return in_callback(); }
 
@@ -129,11 +132,11 @@ void start_watched_calls(std::vector<WatchSpec> watches, bool record_calls) {
   const bool operations = std::any_of(watches.begin(), watches.end(),
                                       [](const WatchSpec& watch) { return watch.of == WatchOf::operations; });
   g_watched = new (std::nothrow) Watched(std::move(watches));
-  if (g_watched) start_module_calls({record_calls, operations}, g_call_listener);
+  if (g_watched) torch_events::start_module_calls({record_calls, operations}, g_call_listener);
 }
 
 Origin here() {
-  const CallPlace place = place_in_program();
+  const CallPlace place = torch_events::place_in_program();
   Origin origin;
   origin.site = place.site;
   origin.call = place.call;
@@ -142,8 +145,8 @@ Origin here() {
 }
 
 bool watched_operations(WatchedOperations& out) {
-  OperationCall call;
-  if (!g_watched || prepares_buffers() || !call_of_operation(call)) return false;
+  torch_events::OperationCall call;
+  if (!g_watched || prepares_buffers() || !torch_events::call_of_operation(call)) return false;
   const auto* const scope = static_cast<const WatchedScope*>(call.operations);
   out = {&scope->watches, &g_watched->watches, scope->path.c_str(), call.call, scope->module, call.backward, call.node};
   return true;
@@ -159,7 +162,7 @@ void mark_watch_matched(uint32_t watch) {
 }
 
 const WatchedModule* module_of(const Gil& gil, Object* module) {
-  return static_cast<const WatchedModule*>(find_called_module(gil, module));
+  return static_cast<const WatchedModule*>(torch_events::find_called_module(gil, module));
 }
 
 std::vector<UnmatchedWatch> unmatched_watches() {

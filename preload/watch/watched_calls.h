@@ -43,6 +43,6 @@ void mark_watch_matched(uint32_t watch);
 const WatchedModule* module_of(const python::Gil& gil, python::Object* module);  // may look at the whole program
 
 // Those that nothing has matched. Context: the thread that ends the program.
-std::vector<UnmatchedWatch> unmatched_watches();
+std::vector<values_file::UnmatchedWatch> unmatched_watches();
 
 }  // namespace tensorscope::watch

@@ -58,7 +58,7 @@ void finish_files() {
 void finish(int status) {
   write_exit_dump(status);
   if (!activated()) return;
-  watch::finish_find_nan();
+  find_nan::finish_find_nan();
   watch::end_values();
   if (watch::values_are_taken() || recording::has_begun()) collector::run_at_the_end(finish_files);
   collector::finish_log();
@@ -124,7 +124,7 @@ namespace {
 // In a child of vfork() the memory is still its parent's.
 void flush_files() {
   if (tensorscope::activated() && uint32_t(getpid()) == tensorscope::process_info().pid) {
-    tensorscope::watch::flush_before_exit();
+    tensorscope::values_file::flush_before_exit();
     tensorscope::recording::flush_before_exit();
     tensorscope::collector::finish_log_before_exit();
   }

@@ -9,6 +9,9 @@
 namespace tensorscope {
 
 namespace {
+
+using torch_events::saves_are_followed;
+using torch_events::tensor_is_saved;
 const void* first_word(Word address) { return *reinterpret_cast<const void* const*>(address); }
 }  // namespace
 
@@ -28,14 +31,14 @@ Word hook_node_destroyed(HOOK_PARAMETERS) {
 }
 
 Word hook_saved_tensor(HOOK_PARAMETERS) {
-  if (watch::saves_are_followed()) watch::tensor_is_saved(first_word(b));
+  if (saves_are_followed()) tensor_is_saved(first_word(b));
   return real(Hook::saved_tensor)(HOOK_ARGUMENTS);
 }
 
 // std::optional<Tensor>: the tensor, and behind it whether there is one.
 Word hook_saved_optional(HOOK_PARAMETERS) {
-  if (watch::saves_are_followed() && reinterpret_cast<const bool*>(b)[sizeof(void*)]) {
-    watch::tensor_is_saved(first_word(b));
+  if (saves_are_followed() && reinterpret_cast<const bool*>(b)[sizeof(void*)]) {
+    tensor_is_saved(first_word(b));
   }
   return real(Hook::saved_optional)(HOOK_ARGUMENTS);
 }

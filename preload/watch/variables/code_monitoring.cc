@@ -19,6 +19,7 @@ using python::Api;
 using python::Gil;
 using python::Object;
 using python::Owned;
+using values_file::count_loss;
 
 struct Monitoring {
   Object* module = nullptr;

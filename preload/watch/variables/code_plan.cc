@@ -22,6 +22,7 @@ using python::text_of;
 using rules::match_path;
 using rules::PathMatch;
 using rules::WatchSpec;
+using tensor_values::nearest_of;
 
 constexpr size_t kMostNoted = 500;
 constexpr size_t kMostVariables = 256;
@@ -224,7 +225,7 @@ CodePlan* CodePlans::make(const Gil& gil, Object* code) {
   }
   if (fitting.empty() || facts.path == "<tensorscope>") return nullptr;
   if (is_compiled(gil, code, facts.name)) {
-    count_loss("variables", "inside what torch.compile() compiled");
+    values_file::count_loss("variables", "inside what torch.compile() compiled");
     return nullptr;
   }
 

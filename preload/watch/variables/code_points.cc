@@ -17,14 +17,14 @@
 #include "support/process_info.h"
 #include "support/state.h"
 #include "tensor_values/tensor_view.h"
+#include "torch_events/module_calls.h"
 #include "torch_events/steps.h"
 #include "values_file/value_store.h"
 #include "watch/callbacks.h"
-#include "watch/watched_calls.h"
-#include "torch_events/module_calls.h"
 #include "watch/module_paths.h"
 #include "watch/object_values.h"
 #include "watch/taken_tensors.h"
+#include "watch/watched_calls.h"
 
 namespace tensorscope::watch {
 
@@ -37,6 +37,11 @@ using python::LiveTensor;
 using python::Object;
 using python::Owned;
 using rules::WatchSpec;
+using torch_events::current_step;
+using torch_events::Mode;
+using torch_events::Step;
+using values_file::count_loss;
+using values_file::text_id;
 
 constexpr size_t kMostFrames = 4096;  // of which something is known
 constexpr size_t kMostNames = size_t{1} << 16;
@@ -200,7 +205,7 @@ void take_value(const Gil& gil, CodePoints& points, CodePlan& plan, const Module
   if (!is_due(watch, current_step())) return;
   TakingValue taking = {
       gil, points, watch, variable.watch, variable.of_module ? module->path + variable.text : variable.text, {}};
-  const RunningModule running = running_module();
+  const torch_events::RunningModule running = torch_events::running_module();
   taking.origin.place = variable.name.empty() ? ValuePlace::returned : ValuePlace::local;
   taking.origin.call = running.call;
   taking.origin.module = variable.of_module ? module->path_id : running.path_id;
@@ -219,10 +224,10 @@ uint64_t mixed(uint64_t a, uint64_t b) {
 }
 
 uint64_t state_of_tensor(const LiveTensor& tensor) {
-  TensorView view;
-  const bool readable = view_tensor(tensor.impl, view) == Readable::yes;
+  tensor_values::TensorView view;
+  const bool readable = tensor_values::view_tensor(tensor.impl, view) == tensor_values::Readable::yes;
   const uint64_t own = tensor.serial != 0 ? tensor.serial : uint64_t(uintptr_t(tensor.impl));
-  return mixed(own, readable ? version_of(tensor.impl) : 0);
+  return mixed(own, readable ? tensor_values::version_of(tensor.impl) : 0);
 }
 
 void mix_found(const FoundValue& found, void* context) {

@@ -22,6 +22,7 @@ namespace {
 using python::Api;
 using python::Gil;
 using python::Object;
+using values_file::count_loss;
 
 using TraceFunction = int (*)(Object* self, Object* frame, int what, Object* argument);
 using EvaluateFrame = Object* (*)(python::ThreadState* thread, void* frame, int throws);

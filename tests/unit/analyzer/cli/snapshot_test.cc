@@ -137,15 +137,15 @@ TEST_F(SnapshotTest, ADumpThatDoesNotCome) {
 }
 
 TEST(SignalOf, NamesAndNumbers) {
-  using cli::signal_of;
-  EXPECT_EQ(signal_of(""), SIGUSR1);
-  EXPECT_EQ(signal_of("SIGUSR2"), SIGUSR2);
-  EXPECT_EQ(signal_of("usr2"), SIGUSR2);
-  EXPECT_EQ(signal_of("12"), 12);
-  EXPECT_EQ(signal_of("off"), 0);
-  EXPECT_EQ(signal_of("0"), 0);
-  EXPECT_EQ(signal_of("nonsense"), SIGUSR1);
-  EXPECT_EQ(signal_of("9999999999999999999"), SIGUSR1);
+  using process::signal_of;
+  EXPECT_EQ(process::signal_of(""), SIGUSR1);
+  EXPECT_EQ(process::signal_of("SIGUSR2"), SIGUSR2);
+  EXPECT_EQ(process::signal_of("usr2"), SIGUSR2);
+  EXPECT_EQ(process::signal_of("12"), 12);
+  EXPECT_EQ(process::signal_of("off"), 0);
+  EXPECT_EQ(process::signal_of("0"), 0);
+  EXPECT_EQ(process::signal_of("nonsense"), SIGUSR1);
+  EXPECT_EQ(process::signal_of("9999999999999999999"), SIGUSR1);
 }
 
 }  // namespace

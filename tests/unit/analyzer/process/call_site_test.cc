@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 namespace {
 
 #if defined(__x86_64__)
@@ -105,4 +105,4 @@ TEST(CallSite, IsNotKnownOnOtherMachines) {
 #endif
 
 }  // namespace
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

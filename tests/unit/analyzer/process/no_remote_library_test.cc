@@ -3,7 +3,7 @@
 
 #include "process/remote_library.h"
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 namespace {
 
 // A program of its own: the room has the other definition on x86-64.
@@ -12,4 +12,4 @@ TEST(OtherMachines, SayThatAttachDoesNotWorkThere) {
 }
 
 }  // namespace
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

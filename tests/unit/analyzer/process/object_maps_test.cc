@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 namespace {
 
 const std::string kObject =
@@ -33,4 +33,4 @@ TEST(ObjectMaps, WhatIsNoFileStays) {
 }
 
 }  // namespace
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 namespace {
 
 #if defined(__x86_64__)
@@ -121,4 +121,4 @@ TEST_F(RemoteInterpreterTest, APathThatIsTooLongIsNotWritten) {
 #endif
 
 }  // namespace
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

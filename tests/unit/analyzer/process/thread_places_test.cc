@@ -17,7 +17,7 @@
 #include <string>
 #include <thread>
 
-namespace tensorscope::attach {
+namespace tensorscope::process {
 namespace {
 
 TEST(ThreadPlaces, ABlockingFunctionIsKnownByAnyOfItsNames) {
@@ -141,4 +141,4 @@ TEST(ThreadPlaces, AWaitForALockOfLibcIsNotSafe) {
 #endif
 
 }  // namespace
-}  // namespace tensorscope::attach
+}  // namespace tensorscope::process

@@ -5,7 +5,7 @@
 
 #include "text/text.h"
 
-namespace tensorscope::text {
+namespace tensorscope::top {
 namespace {
 
 using ::testing::HasSubstr;
@@ -68,4 +68,4 @@ TEST(TopText, GrowthIsSigned) {
 }
 
 }  // namespace
-}  // namespace tensorscope::text
+}  // namespace tensorscope::top

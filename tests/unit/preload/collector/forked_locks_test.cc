@@ -102,9 +102,9 @@ bool work() {
   action.sa_handler = SIG_IGN;
   if (hooks::program_sigaction(&action, nullptr) != 0) return false;
   InsideScope inside;
-  watch::count_loss("values", "for the test");
-  watch::add_call(format::CallRow());
-  watch::flush();
+  values_file::count_loss("values", "for the test");
+  values_file::add_call(format::CallRow());
+  values_file::flush();
   oom::host_allocation_failed(4096);
   failure.error = "little is left";
   collector::write_near_limit(failure, 60'000);

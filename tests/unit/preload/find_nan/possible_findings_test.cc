@@ -6,7 +6,7 @@
 
 #include "support/fresh_in_child.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 namespace {
 
 class Possibles : public testing::Test {
@@ -120,4 +120,4 @@ TEST_F(Possibles, made_anew_in_a_forked_child_nothing_of_the_parents_is_left) {
 }
 
 }  // namespace
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

@@ -4,8 +4,10 @@
 
 #include <memory>
 
-namespace tensorscope::watch {
+namespace tensorscope::find_nan {
 namespace {
+
+using tensor_values::TensorView;
 
 TensorView storage(uint64_t address, uint64_t data) {
   TensorView view;
@@ -41,4 +43,4 @@ TEST(StorageMarks, of_too_many_the_oldest_are_forgotten) {
 }
 
 }  // namespace
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::find_nan

@@ -8,7 +8,7 @@
 
 #include "tensorscope/rules/dtypes.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 using enum rules::Dtype;
 namespace {
@@ -125,4 +125,4 @@ TEST(Finite, elements_that_a_view_leaves_out_do_not_count) {
 }
 
 }  // namespace
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

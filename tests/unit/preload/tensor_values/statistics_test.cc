@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 namespace {
 
 constexpr int kFloat = 6, kDouble = 7;
@@ -241,4 +241,4 @@ TEST(Statistics, a_view_counts_its_own_elements_in_their_order) {
 }
 
 }  // namespace
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

@@ -15,7 +15,7 @@
 #include "tensorscope/rules/dtypes.h"
 #include "torch_events/operation_kinds.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 
 using enum rules::Dtype;
 namespace {
@@ -24,7 +24,7 @@ BoundArgument tensor(int position, Power power) { return {position, false, 0, po
 BoundArgument number(int position, double value) { return {position, true, value, kNoPower}; }
 
 Power bound(const char* name, const std::vector<BoundArgument>& arguments, int dtype = kFloat32) {
-  return bound_of_result(kind_of_name(name).bound, dtype, arguments.data(), arguments.size());
+  return bound_of_result(torch_events::kind_of_name(name).bound, dtype, arguments.data(), arguments.size());
 }
 
 Power power_of(float x) {
@@ -209,4 +209,4 @@ TEST_F(Kept, memory_that_no_allocator_of_torch_gave_has_none) {
 }
 
 }  // namespace
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 namespace {
 
 std::atomic<int> g_alive{0};
@@ -44,4 +44,4 @@ TEST(AtThreadEnd, WhatIsMadeWhileTheThreadEndsEndsToo) {
 }
 
 }  // namespace
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 namespace {
 
 TEST(OperationKinds, by_name) {
@@ -38,4 +38,4 @@ TEST(OperationKinds, another_text_at_the_same_address_is_another_operation) {
 }
 
 }  // namespace
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

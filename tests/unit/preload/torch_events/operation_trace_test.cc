@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tensorscope::watch {
+namespace tensorscope::torch_events {
 namespace {
 
 constexpr int kWords = 64, kInputsAt = 5, kOutputsAt = 20;
@@ -126,4 +126,4 @@ TEST(OperationTrace, overloads_that_write_into_arguments) {
 }
 
 }  // namespace
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::torch_events

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "forecast/model_scene.h"
 #include "forecast/whatif/play_edit.h"
-#include "model_scene.h"
 
 namespace tensorscope::analyzer::forecast {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model_scene.h"
+#include "forecast/model_scene.h"
 
 namespace tensorscope::analyzer::forecast {
 

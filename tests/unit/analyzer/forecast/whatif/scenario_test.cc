@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dump/reader.h"
-#include "model_scene.h"
+#include "forecast/model_scene.h"
 
 namespace tensorscope::analyzer::forecast {
 

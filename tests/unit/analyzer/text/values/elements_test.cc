@@ -1,10 +1,10 @@
-// What print() shows of the same tensors in torch 2.13: python tests/unit/analyzer/text/element_texts.py writes it
-// anew.
+// What print() shows of the same tensors in torch 2.13: python tests/unit/analyzer/text/values/element_texts.py writes
+// it anew.
 #include "text/values/elements.h"
 
 #include <gtest/gtest.h>
 
-#include "element_texts.h"
+#include "text/values/element_texts.h"
 
 namespace tensorscope::text {
 namespace {
