@@ -148,6 +148,16 @@ class RegisterJob : public python::GilJob {
   }
 };
 
+std::vector<values_file::UnmatchedWatch> unmatched_watches() {
+  std::vector<values_file::UnmatchedWatch> all;
+  const std::vector<rules::WatchSpec>& watches = all_watches();
+  for (uint32_t i = 0; i < watches.size(); ++i) {
+    if (is_watch_matched(i)) continue;
+    all.push_back({i, rules::is_of_code(watches[i].of) ? nearest_code(watches[i]) : nearest_paths(watches[i].path)});
+  }
+  return all;
+}
+
 }  // namespace
 
 void start(void (*wake_writer)()) {

@@ -12,7 +12,6 @@
 #include "watch/device_values.h"
 #include "watch/module_paths.h"
 #include "watch/module_values.h"
-#include "watch/variables/code_points.h"
 #include "watch/watched_scopes.h"
 
 namespace tensorscope::watch {
@@ -25,7 +24,6 @@ using rules::WatchOf;
 using rules::WatchSpec;
 using torch_events::CalledModule;
 using torch_events::CallPlace;
-using values_file::UnmatchedWatch;
 
 struct Watched {
   explicit Watched(std::vector<WatchSpec> given) : watches(std::move(given)), paths(watches) {}
@@ -165,15 +163,10 @@ const WatchedModule* module_of(const Gil& gil, Object* module) {
   return static_cast<const WatchedModule*>(torch_events::find_called_module(gil, module));
 }
 
-std::vector<UnmatchedWatch> unmatched_watches() {
-  std::vector<UnmatchedWatch> all;
-  if (!g_watched) return all;
-  for (uint32_t i = 0; i < g_watched->watches.size(); ++i) {
-    const WatchSpec& watch = g_watched->watches[i];
-    if (g_watched->paths.matched(i)) continue;
-    all.push_back({i, rules::is_of_code(watch.of) ? nearest_code(watch) : g_watched->paths.nearest(watch.path)});
-  }
-  return all;
+bool is_watch_matched(uint32_t watch) { return g_watched && g_watched->paths.matched(watch); }
+
+std::vector<std::string> nearest_paths(const std::string& path) {
+  return g_watched ? g_watched->paths.nearest(path) : std::vector<std::string>();
 }
 
 }  // namespace tensorscope::watch

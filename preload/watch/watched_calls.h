@@ -5,11 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "python/interpreter.h"
 #include "tensorscope/rules/watch_spec.h"
-#include "values_file/value_store.h"
 #include "watch/taken_tensors.h"
 
 namespace tensorscope::watch {
@@ -42,7 +42,9 @@ const std::vector<rules::WatchSpec>& all_watches();
 void mark_watch_matched(uint32_t watch);
 const WatchedModule* module_of(const python::Gil& gil, python::Object* module);  // may look at the whole program
 
-// Those that nothing has matched. Context: the thread that ends the program.
-std::vector<values_file::UnmatchedWatch> unmatched_watches();
+// Whether anything has matched it, and if not, the paths of modules that are the nearest to its own. Context: the thread
+// that ends the program.
+bool is_watch_matched(uint32_t watch);
+std::vector<std::string> nearest_paths(const std::string& path);
 
 }  // namespace tensorscope::watch

@@ -4,7 +4,7 @@ import type { Column } from "./data";
 import { amount, button, copy, csv, h, plainTable, save } from "./dom";
 import { flameDrawing, flameOf, flameTable, liveSums } from "./flame";
 import { bytes, count, counted, signedBytes, signedCount } from "./format";
-import { go, link, type Shown } from "./main";
+import { go, link, type Shown } from "./router";
 
 interface Amount { tensors: number; bytes: number }
 interface Diff { dumps: string[]; same_run: boolean; bytes: number[]; tensors: number[]; movement: Record<string, Amount>; change_count: number;

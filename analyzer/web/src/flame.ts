@@ -4,7 +4,7 @@ import { Boxes, colourOf, type Box } from "./canvas";
 import { amount, h, plainTable } from "./dom";
 import type { Dump, Stacks } from "./data";
 import { bytes, percent, signedBytes } from "./format";
-import { go, link, type Shown } from "./main";
+import { go, link, type Shown } from "./router";
 import { beginOf, chosenRange, endOf, isWhole, peakOf, rangeText } from "./recording";
 
 export interface Flame { name: string; source: string; native: boolean; bytes: number; before: number; children: Map<string, Flame>; path: string }

@@ -2,7 +2,7 @@
 import type { Column, Dump } from "./data";
 import { amount, h, plainTable } from "./dom";
 import { bytes, count, counted } from "./format";
-import { link, type Shown } from "./main";
+import { link, type Shown } from "./router";
 
 export interface Graph { complete: boolean; detail: string; name: Column; module: Column; where: Column; edge_end: Column; edge: Column; saved_end: Column; saved_tensor: Column; saved_slot: Column }
 const MOST = 200;

@@ -1,4 +1,4 @@
-// The page: reads its data, shows what the part behind # names, and keeps the state of every view there.
+// The page: reads its data, and shows what the address names (router.ts).
 import { h } from "./dom";
 import { readData, Report, type Dump } from "./data";
 import { diffPage, leaksPage, oomPage } from "./answers";
@@ -6,15 +6,14 @@ import { flamePage } from "./flame";
 import { graphPage, type Graph } from "./graph";
 import { mapPage } from "./map";
 import { overviewPage } from "./overview";
+import { address, go, parse, type PageTitle, type Shown } from "./router";
 import { tensorPage } from "./tensor";
 import { tensorsPage } from "./tensors";
 import { searchPage } from "./search";
 import { timelinePage } from "./timeline";
 import { callsPage, valuesPage } from "./values";
 
-export type Params = Map<string, string>;
-export interface Shown { report: Report; dump: Dump; params: Params }
-interface PageKind { id: string; title: string; there: (report: Report) => boolean; draw: (place: HTMLElement, shown: Shown) => void; hidden?: boolean }
+interface PageKind extends PageTitle { there: (report: Report) => boolean; draw: (place: HTMLElement, shown: Shown) => void; hidden?: boolean }
 
 const hasDump = (report: Report) => report.dumps.length > 0;
 const part = (name: string) => (all: Report) => all.data[name] !== null && all.data[name] !== undefined;
@@ -37,27 +36,7 @@ const PAGES: PageKind[] = [
 
 let report: Report;
 
-export const pagesOf = (all: Report) => PAGES.filter((kind) => kind.there(all) && !kind.hidden);
-
-function parse(hash: string): { page: string; params: Params } {
-  const [page, query] = hash.replace(/^#/, "").split("?", 2);
-  return { page, params: new Map(new URLSearchParams(query ?? "")) };
-}
-
-// These go along to other pages: the dump, and the recording with its range.
-const KEPT = ["dump", "rec", "on", "from", "to"];
-
-function address(page: string, values: Record<string, string>): string {
-  const now = parse(location.hash).params;
-  const query = new URLSearchParams();
-  for (const key of KEPT) if (now.has(key) && !(key in values)) query.set(key, now.get(key)!);
-  for (const [key, value] of Object.entries(values)) if (value !== "") query.set(key, value);
-  const text = query.toString();
-  return `#${page}${text ? `?${text}` : ""}`;
-}
-
-export function go(page: string, values: Record<string, string>): void { location.hash = address(page, values); }
-export function link(page: string, values: Record<string, string>, text: string): HTMLAnchorElement { return h("a", { href: address(page, values) }, text); }
+const pagesOf = (all: Report) => PAGES.filter((kind) => kind.there(all) && !kind.hidden);
 
 function show(): void {
   const pages = PAGES.filter((kind) => kind.there(report));
@@ -75,7 +54,7 @@ function show(): void {
   }
   document.documentElement.dataset.page = kind.id;
   document.getElementById("main")!.replaceChildren(place);
-  kind.draw(place, { report, dump, params });
+  kind.draw(place, { report, dump, params, pages: pagesOf(report) });
   document.title = `${kind.title} - ${dump?.data.process.program ?? report.recordings[0]?.data.program ?? "values"} - tensorscope`;
 }
 

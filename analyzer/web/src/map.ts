@@ -3,7 +3,7 @@ import { hierarchy, treemap, treemapSquarify } from "d3-hierarchy";
 import { Boxes, CATEGORY_COLOURS, colourOf, type Box } from "./canvas";
 import { amount, h, plainTable } from "./dom";
 import { bytes, counted, percent } from "./format";
-import { go, link, type Shown } from "./main";
+import { go, link, type Shown } from "./router";
 import { groups } from "./tensors";
 
 interface Node { name: string; key: string; bytes: number; tensors: number; children: Node[] }

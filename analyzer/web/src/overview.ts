@@ -2,7 +2,7 @@
 import { leaksAnswer, oomAnswer, type Leaks, type Oom } from "./answers";
 import { amount, h, plainTable } from "./dom";
 import { bytes, count, percent } from "./format";
-import { link, type Shown } from "./main";
+import { link, type Shown } from "./router";
 import { groups } from "./tensors";
 
 const all = (n: number) => Uint32Array.from({ length: n }, (_, i) => i);

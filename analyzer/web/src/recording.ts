@@ -1,7 +1,7 @@
 // A recording of the page: what was alive by allocation site at its moments (analyzer/html/state_over_time.h).
 import { Stacks, type Column, type Columns, type Report, type StackColumns } from "./data";
 import { duration } from "./format";
-import type { Params } from "./main";
+import type { Params } from "./router";
 
 export interface DeviceOverTime {
   device: string; peak_bytes: number; highest: Column; highest_at: Column; categories: { names: string[]; bytes: Column[]; inferred: Column };

@@ -3,7 +3,7 @@ import type { Dump } from "./data";
 import type { Graph } from "./graph";
 import { amount, h, plainTable, say } from "./dom";
 import { bytes, count, counted } from "./format";
-import { link, pagesOf, type Shown } from "./main";
+import { link, type Shown } from "./router";
 import { filtered, filterOf, groups } from "./tensors";
 
 const MOST = 10;
@@ -77,7 +77,7 @@ export function searchPage(place: HTMLElement, shown: Shown): void {
     place.append(h("p", {}, "Type a name, a file, a module, a class or #number into the search box."));
     return;
   }
-  const sections: Section[] = [{ title: "Pages", hits: pagesOf(shown.report).filter((page) => found(page.title)).map((page) => ({ size: null, what: link(page.id, {}, page.title), note: "" })) }];
+  const sections: Section[] = [{ title: "Pages", hits: shown.pages.filter((page) => found(page.title)).map((page) => ({ size: null, what: link(page.id, {}, page.title), note: "" })) }];
   if (shown.dump) sections.push(answers(shown, found), tensorHits(shown, q), groupHits(shown, "site", "allocation site", found), groupHits(shown, "module", "module", found), groupHits(shown, "holder", "holder", found), nodes(shown, found));
   sections.push(recordingHits(shown, found), ...recorded(shown, found));
   const hits = sections.filter((section) => section.hits.length > 0);

@@ -3,7 +3,7 @@ import { button, copy, h, plainTable } from "./dom";
 import { holdersOf, type Dump, type Frame, type Holder, type Stacks } from "./data";
 import { age, bytes, counted } from "./format";
 import { neighbours } from "./graph";
-import { go, link, type Shown } from "./main";
+import { go, link, type Shown } from "./router";
 
 const MOST_BARS = 200;
 

@@ -2,7 +2,7 @@
 import { button, h, saveTools, say } from "./dom";
 import type { Dump } from "./data";
 import { age, bytes, count, counted, duration, parseSize } from "./format";
-import { go, type Params, type Shown } from "./main";
+import { go, type Params, type Shown } from "./router";
 import { Table, type TableColumn } from "./table";
 
 type Field = "category" | "device" | "dtype" | "module" | "shape" | "class" | "thread" | "type";

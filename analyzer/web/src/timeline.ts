@@ -3,7 +3,7 @@ import { areaChart, type Layer, type Mark } from "./area";
 import { CATEGORY_COLOURS, COLOURS, colourOf } from "./canvas";
 import { amount, button, copy, h, plainTable, saveTools } from "./dom";
 import { bytes, count, counted, duration, percent, signedBytes } from "./format";
-import { go, link, type Shown } from "./main";
+import { go, link, type Shown } from "./router";
 import { beginOf, chosenRange, endOf, isWhole, peakOf, rangeText, type Chosen, type Grouping, type Spike } from "./recording";
 import { Table, type TableColumn } from "./table";
 import { stackTable } from "./tensor";

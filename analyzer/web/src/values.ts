@@ -4,7 +4,7 @@ import { line as pathOf } from "d3-shape";
 import type { Column } from "./data";
 import { h, plainTable, s } from "./dom";
 import { bytes, count } from "./format";
-import { go, link, type Shown } from "./main";
+import { go, link, type Shown } from "./router";
 
 interface Statistics { count: number; nan: number; mean: number | null; std: number | null; min: number | null; max: number | null; [name: string]: number | null }
 interface Values { files: { path: string; program: string; problems: string[]; values: number; findings: { headline: string; stack: string[] }[] }[];
