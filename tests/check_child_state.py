@@ -13,10 +13,10 @@ VARIABLE = re.compile(r"(?!return\b|extern\b|using\b)(?P<type>[A-Za-z_][\w:]*(?:
 STATIC = re.compile(r"\s+(?P<type>static (?!const |constexpr )[^(={;]*[ *&])(?P<first>\w+)(?P<rest>(?: =|;|\{|\[|, ).*)")
 MORE = re.compile(r", \*?(\w+)(?= ?[\[{=;,])")
 FRESH = re.compile(r"^FreshInChild g_\w+\{(.*?)\};", re.MULTILINE | re.DOTALL)
-# Locks are forgotten (support/lock_word.h); a Whole is whole (support/whole.h); what CPython is given of a method or module is constant.
+# Locks are forgotten (support/locks/lock_word.h); a Whole is whole (support/whole.h); what CPython is given of a method or module is constant.
 NO_STATE = re.compile(r"\b(constexpr|extern|SpinLock|Mutex|Whole|MethodDefinition|ModuleDefinition|FreshInChild)(?!\*)\b")
 
-# What clang is told of locks (preload/support/thread_annotations.h).
+# What clang is told of locks (preload/support/locks/thread_annotations.h).
 ANNOTATION = re.compile(r" ?\b(GUARDED_BY|REQUIRES|ACQUIRE|TRY_ACQUIRE|RELEASE)\([^()]*\)| ?\bNO_THREAD_SAFETY_ANALYSIS\b")
 
 FOUND = "functions, objects and layouts that were found in this very code"
@@ -83,7 +83,7 @@ KEPT = {
         stacks/python/python_layout.cc g_change_for_test
         stacks/python/python_check.cc g_test_program
         support/enough_memory.cc g_source
-        support/lock_word.cc g_observer
+        support/locks/lock_word.cc g_observer
         support/own_descriptors.cc g_serve
         torch_events/steps.cc g_step_listener
         find_nan/device_checks.cc g_device_found
@@ -190,12 +190,12 @@ KEPT = {
         hooks/process/program_signal.cc t_mask_before_fork
         live/recorder.cc t_locked_for_fork
         support/fresh_in_child.cc g_fresh_states
-        support/lock_word.cc g_lock_generation""",
+        support/locks/lock_word.cc g_lock_generation""",
     MEMORY: """
         oom/reserve.cc g_pages g_bytes g_wanted
         support/enough_memory.cc g_reserve g_kept""",
     ENDED: """
-        support/loader_walk.cc g_lost
+        support/locks/loader_walk.cc g_lost
         support/state.cc g_state g_off_reason
         live/lock_failure.cc said""",
 }

@@ -8,7 +8,7 @@
 #include "python/gil_thread.h"
 #include "support/call_filter.h"
 #include "support/clock.h"
-#include "support/futex.h"
+#include "support/locks/futex.h"
 #include "support/signals_blocked.h"
 #include "support/state.h"
 #include "tensorscope/tensorscope.h"

@@ -16,7 +16,7 @@
 #include "stacks/capture.h"
 #include "support/clock.h"
 #include "support/fresh_in_child.h"
-#include "support/futex.h"
+#include "support/locks/futex.h"
 #include "support/option_values.h"
 #include "support/options.h"
 #include "tensorscope/rules/request_name.h"

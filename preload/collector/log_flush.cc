@@ -5,7 +5,7 @@
 #include "collector/collector.h"
 #include "support/clock.h"
 #include "support/fresh_in_child.h"
-#include "support/futex.h"
+#include "support/locks/futex.h"
 #include "support/log.h"
 
 namespace tensorscope::collector {

@@ -6,8 +6,8 @@
 #include "dump/failure.h"
 #include "python/gil_thread.h"
 #include "support/fresh_in_child.h"
-#include "support/futex.h"
-#include "support/spin_lock.h"
+#include "support/locks/futex.h"
+#include "support/locks/spin_lock.h"
 
 namespace tensorscope::collector {
 

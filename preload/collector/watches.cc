@@ -15,8 +15,8 @@
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/fresh_in_child.h"
+#include "support/locks/spin_lock.h"
 #include "support/options.h"
-#include "support/spin_lock.h"
 #include "support/system_limits.h"
 
 namespace tensorscope::collector {

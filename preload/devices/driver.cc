@@ -9,8 +9,8 @@
 #include "devices/nvml.h"
 #include "support/binding.h"
 #include "support/helper_thread.h"
+#include "support/locks/spin_lock.h"
 #include "support/own_descriptors.h"
-#include "support/spin_lock.h"
 
 namespace tensorscope::devices {
 

@@ -1,6 +1,6 @@
 #include "dump/fork_gate.h"
 
-#include "support/mutex.h"
+#include "support/locks/mutex.h"
 
 namespace tensorscope::dump {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "find_nan/nan_report.h"
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 
 namespace tensorscope::find_nan {
 

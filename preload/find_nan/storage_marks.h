@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 #include "tensor_values/tensor_view.h"
 
 namespace tensorscope::find_nan {

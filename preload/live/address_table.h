@@ -23,8 +23,8 @@
 #include "live/lock_failure.h"
 #include "support/arena.h"
 #include "support/ids.h"
+#include "support/locks/spin_lock.h"
 #include "support/pages.h"
-#include "support/spin_lock.h"
 #include "support/spread_bits.h"
 
 namespace tensorscope::live {

@@ -2,8 +2,8 @@
 
 #include "live/thread_table.h"
 #include "support/fresh_in_child.h"
+#include "support/locks/spin_lock.h"
 #include "support/pages.h"
-#include "support/spin_lock.h"
 
 namespace tensorscope::live {
 

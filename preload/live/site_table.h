@@ -13,8 +13,8 @@
 #include "stacks/capture.h"
 #include "support/arena.h"
 #include "support/ids.h"
+#include "support/locks/spin_lock.h"
 #include "support/raise_to.h"
-#include "support/spin_lock.h"
 
 namespace tensorscope::live {
 

@@ -9,7 +9,7 @@
 
 #include "live/snapshot_view.h"
 #include "support/ids.h"
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 
 namespace tensorscope::live {
 

@@ -10,8 +10,8 @@
 #include "oom/reserve.h"
 #include "support/clock.h"
 #include "support/coverage.h"
+#include "support/locks/spin_lock.h"
 #include "support/options.h"
-#include "support/spin_lock.h"
 #include "support/system_limits.h"
 #include "tensorscope/rules/number_text.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "support/ids.h"
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 
 namespace tensorscope::oom {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "support/fresh_in_child.h"
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 #include "support/system_limits.h"
 
 namespace tensorscope::oom {

@@ -10,9 +10,9 @@
 #include "support/ended_threads.h"
 #include "support/enough_memory.h"
 #include "support/fresh_in_child.h"
-#include "support/futex.h"
 #include "support/helper_thread.h"
-#include "support/mutex.h"
+#include "support/locks/futex.h"
+#include "support/locks/mutex.h"
 
 namespace tensorscope::python {
 

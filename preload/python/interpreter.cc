@@ -10,7 +10,7 @@
 #include "python/bridge.h"
 #include "python/objects.h"
 #include "support/loaded_object.h"
-#include "support/mutex.h"
+#include "support/locks/mutex.h"
 
 namespace tensorscope::python {
 

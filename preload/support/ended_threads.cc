@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "support/clock.h"
-#include "support/futex.h"
+#include "support/locks/futex.h"
 
 namespace tensorscope {
 

@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "support/ended_threads.h"
-#include "support/futex.h"
+#include "support/locks/futex.h"
 #include "support/own_descriptors.h"
 #include "support/programs_side.h"
 #include "support/signals_blocked.h"

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "support/loader_walk.h"
+#include "support/locks/loader_walk.h"
 
 namespace tensorscope {
 

@@ -15,13 +15,13 @@
 #include "support/clock.h"
 #include "support/enough_memory.h"
 #include "support/fresh_in_child.h"
+#include "support/locks/mutex.h"
+#include "support/locks/spin_lock.h"
 #include "support/message.h"
-#include "support/mutex.h"
 #include "support/options.h"
 #include "support/own_descriptors.h"
 #include "support/process_info.h"
 #include "support/signal_taken.h"
-#include "support/spin_lock.h"
 #include "support/utc_text.h"
 
 namespace tensorscope {

@@ -18,9 +18,9 @@
 #include "support/call_filter.h"
 #include "support/ended_threads.h"
 #include "support/loaded_object.h"
+#include "support/locks/spin_lock.h"
 #include "support/pages.h"
 #include "support/signals_blocked.h"
-#include "support/spin_lock.h"
 
 namespace tensorscope {
 

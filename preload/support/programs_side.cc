@@ -1,8 +1,8 @@
 #include "support/programs_side.h"
 
 #include "support/fresh_in_child.h"
-#include "support/futex.h"
-#include "support/mutex.h"
+#include "support/locks/futex.h"
+#include "support/locks/mutex.h"
 #include "support/own_descriptors.h"
 
 namespace tensorscope {

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 
 namespace tensorscope {
 

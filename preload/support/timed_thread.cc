@@ -1,8 +1,8 @@
 #include "support/timed_thread.h"
 
 #include "support/clock.h"
-#include "support/futex.h"
 #include "support/helper_thread.h"
+#include "support/locks/futex.h"
 #include "support/own_descriptors.h"
 #include "support/pages.h"
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "support/helper_thread.h"
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 
 namespace tensorscope {
 

@@ -1,6 +1,6 @@
 #include "support/until_unload.h"
 
-#include "support/loader_walk.h"
+#include "support/locks/loader_walk.h"
 
 namespace tensorscope {
 

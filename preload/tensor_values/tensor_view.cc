@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 #include "tensorscope/rules/plain_tensor.h"
 #include "torch/metadata/object_class.h"
 #include "torch/metadata/safe_reads.h"

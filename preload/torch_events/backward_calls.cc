@@ -15,7 +15,7 @@
 #include "support/clock.h"
 #include "support/fresh_in_child.h"
 #include "support/loaded_object.h"
-#include "support/mutex.h"
+#include "support/locks/mutex.h"
 #include "support/page_array.h"
 #include "support/state.h"
 #include "torch_events/operation_trace.h"

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <iterator>
 
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 
 namespace tensorscope::torch_events {
 

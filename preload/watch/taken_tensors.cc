@@ -8,7 +8,7 @@
 #include "python/bridge.h"
 #include "support/clock.h"
 #include "support/fresh_in_child.h"
-#include "support/mutex.h"
+#include "support/locks/mutex.h"
 #include "support/page_array.h"
 #include "tensor_values/element_numbers.h"
 #include "tensor_values/reducers.h"

@@ -7,7 +7,7 @@
 
 #include "tensor_values/statistics.h"
 
-namespace tensorscope::watch {
+namespace tensorscope::tensor_values {
 namespace {
 
 constexpr int kFloat32 = 6, kBfloat16 = 15;
@@ -45,6 +45,6 @@ BENCHMARK_CAPTURE(float32, far_from_0, 1e5F)->Arg(1 << 16);
 BENCHMARK(bfloat16)->Arg(1 << 16);
 
 }  // namespace
-}  // namespace tensorscope::watch
+}  // namespace tensorscope::tensor_values
 
 BENCHMARK_MAIN();

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "support/ids.h"
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 #include "tensorscope/rules/launch_sums.h"
 
 namespace tensorscope::cupti {

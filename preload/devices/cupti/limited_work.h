@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "support/mutex.h"
+#include "support/locks/mutex.h"
 
 namespace tensorscope::cupti {
 

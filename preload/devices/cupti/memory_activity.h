@@ -13,7 +13,7 @@
 
 #include "devices/cupti/cupti_api.h"
 #include "support/ids.h"
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 
 namespace tensorscope::cupti {
 

@@ -9,8 +9,8 @@
 #include "devices/cupti/memory_activity.h"
 #include "devices/cupti/virtual_memory.h"
 #include "support/coverage.h"
+#include "support/locks/spin_lock.h"
 #include "support/pages.h"
-#include "support/spin_lock.h"
 #include "support/state.h"
 
 namespace tensorscope::cupti {

@@ -12,7 +12,7 @@
 #include "devices/cupti/cupti_api.h"
 #include "devices/cupti/memory_activity.h"
 #include "support/ids.h"
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 
 namespace tensorscope::cupti {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 #include "tensorscope/rules/source_text.h"
 
 namespace tensorscope::dump {

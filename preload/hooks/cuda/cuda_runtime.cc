@@ -9,8 +9,8 @@
 #include "live/recorder.h"
 #include "oom/failure_record.h"
 #include "support/binding.h"
+#include "support/locks/spin_lock.h"
 #include "support/options.h"
-#include "support/spin_lock.h"
 #include "support/spread_bits.h"
 #include "support/until_unload.h"
 

@@ -9,7 +9,7 @@
 #include "collector/collector.h"
 #include "hooks/libc_function.h"
 #include "support/coverage.h"
-#include "support/mutex.h"
+#include "support/locks/mutex.h"
 #include "support/signals_blocked.h"
 #include "tensorscope/rules/own_handler.h"
 

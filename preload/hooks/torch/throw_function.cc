@@ -8,8 +8,8 @@
 
 #include "support/load_library.h"
 #include "support/loaded_object.h"
+#include "support/locks/spin_lock.h"
 #include "support/message.h"
-#include "support/spin_lock.h"
 #include "support/until_unload.h"
 
 namespace tensorscope::hooks {

@@ -11,7 +11,7 @@
 #include "stacks/native/libunwind_accessors.h"
 #include "support/load_library.h"
 #include "support/loaded_object.h"
-#include "support/loader_walk.h"
+#include "support/locks/loader_walk.h"
 #include "support/own_descriptors.h"
 
 namespace tensorscope::stacks {

@@ -31,7 +31,7 @@ class Libunwind {
   void flush();
 
   // libunwind's caches are guarded by locks that a fork copies as they are. Where the fork did not wait for another
-  // thread inside (support/loader_walk.h), the child must never call it again. True: still usable.
+  // thread inside (support/locks/loader_walk.h), the child must never call it again. True: still usable.
   bool after_fork_in_child();
 
  private:

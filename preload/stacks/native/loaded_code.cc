@@ -3,7 +3,7 @@
 #include <link.h>
 
 #include "stacks/native/eh_frame.h"
-#include "support/loader_walk.h"
+#include "support/locks/loader_walk.h"
 
 namespace tensorscope::stacks {
 

@@ -8,8 +8,8 @@
 #include "stacks/python/remembered_stacks.h"
 #include "support/coverage.h"
 #include "support/fresh_in_child.h"
+#include "support/locks/spin_lock.h"
 #include "support/pages.h"
-#include "support/spin_lock.h"
 
 namespace tensorscope::stacks {
 

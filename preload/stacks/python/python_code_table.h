@@ -15,7 +15,7 @@
 #include "stacks/id_index.h"
 #include "stacks/python/python_layout.h"
 #include "stacks/python/python_text.h"
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 
 namespace tensorscope::stacks {
 

@@ -10,7 +10,7 @@
 #include "stacks/append_list.h"
 #include "stacks/id_index.h"
 #include "support/ids.h"
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 
 namespace tensorscope::stacks {
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "support/enough_memory.h"
-#include "support/loader_walk.h"
+#include "support/locks/loader_walk.h"
 
 namespace tensorscope::torch {
 

@@ -5,7 +5,7 @@
 
 #include "support/clock.h"
 #include "support/enough_memory.h"
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 
 namespace tensorscope::python::agent {
 

@@ -127,7 +127,7 @@ TEST(GraphKeeps, AnotherGraphHoldsTheTrunk) {
 
 TEST(GraphKeeps, APythonVariableOfANodeHoldsIt) {
   Training t;
-  t.dump.references.nodes.push_back({t.relu, 0, "fn", "train.py"});
+  t.dump.references.nodes.push_back({t.relu, 0, "fn", "train.py", {}, {}});
   EXPECT_EQ(t.keeps({t.mse}).freed_nodes, 1u);
 }
 

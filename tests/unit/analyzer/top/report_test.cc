@@ -53,7 +53,7 @@ TEST(TopText, LinesFitTheTerminalAndHoldNoControlCharacters) {
   wide.process = std::string(300, 'x');
   wide.filter = "\033[2J";
   for (const std::string& line : top_head(wide, {.width = 40})) {
-    EXPECT_LE(columns(line), 40);
+    EXPECT_LE(text::columns(line), 40);
     EXPECT_EQ(line.find('\033'), std::string::npos);
   }
   EXPECT_EQ(top_keys(20), "q quit   s sort");

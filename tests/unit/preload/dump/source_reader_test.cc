@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "support/fresh_in_child.h"
-#include "support/lock_word.h"
+#include "support/locks/lock_word.h"
 
 // A file system of the test's own stands before the library's: "/hangs" is not read until it is released.
 namespace tensorscope::dump {

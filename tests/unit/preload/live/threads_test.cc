@@ -16,7 +16,7 @@
 #include "live/snapshot_view.h"
 #include "live/tensor_table.h"
 #include "support/fresh_in_child.h"
-#include "support/lock_word.h"
+#include "support/locks/lock_word.h"
 #include "support/state.h"
 
 namespace tensorscope::live {

@@ -14,7 +14,7 @@
 #include "support/coverage.h"
 #include "support/fresh_in_child.h"
 #include "support/layout_fields.h"
-#include "support/lock_word.h"
+#include "support/locks/lock_word.h"
 #include "support/options.h"
 
 #define PROBE extern "C" __attribute__((visibility("default")))

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "support/fresh_in_child.h"
-#include "support/loader_walk.h"
+#include "support/locks/loader_walk.h"
 
 namespace tensorscope {
 namespace {

@@ -1,4 +1,4 @@
-// Every lock of the preload is of a type that a forked child finds free (support/lock_word.h): no other is in its
+// Every lock of the preload is of a type that a forked child finds free (support/locks/lock_word.h): no other is in its
 // sources. What waits by itself, or walks over the loaded objects, has one file each.
 #include <gtest/gtest.h>
 
@@ -23,8 +23,9 @@ const Forbidden kForbidden[] = {
      ""},
     {R"(\batomic_flag\b)", ""},
     {R"(\bflock\w*\()", "dump/disk_limit.cc"},  // of a folder, only ever tried; its descriptor is the collector's
-    {R"(\bSYS_futex\b)", "support/futex.h support/own_descriptors.cc"},  // the latter waits for the end of a thread
-    {R"(\bdl_iterate_phdr\()", "support/loader_walk.cc"},
+    {R"(\bSYS_futex\b)",
+     "support/locks/futex.h support/own_descriptors.cc"},  // the latter waits for the end of a thread
+    {R"(\bdl_iterate_phdr\()", "support/locks/loader_walk.cc"},
     {R"(\.exchange\((true|1)\b[^;]*memory_order_acquire\))", ""},  // a flag that is taken and given back is a SpinLock
 };
 

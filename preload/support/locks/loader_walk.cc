@@ -1,4 +1,4 @@
-#include "support/loader_walk.h"
+#include "support/locks/loader_walk.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-#include "support/mutex.h"
+#include "support/locks/mutex.h"
 
 #include "support/clock.h"
-#include "support/futex.h"
+#include "support/locks/futex.h"
 
 namespace tensorscope {
 

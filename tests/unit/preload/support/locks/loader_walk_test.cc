@@ -1,5 +1,5 @@
 // Walks over the loaded objects and forks keep out of each other's way, for a time.
-#include "support/loader_walk.h"
+#include "support/locks/loader_walk.h"
 
 #include <gtest/gtest.h>
 #include <semaphore.h>

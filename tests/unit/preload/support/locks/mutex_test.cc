@@ -1,6 +1,6 @@
 // The lock whose waiters sleep: excludes, gives up in time, wakes everybody, is free in a forked child.
-// Covers: preload/support/lock_word.cc
-#include "support/mutex.h"
+// Covers: preload/support/locks/lock_word.cc
+#include "support/locks/mutex.h"
 
 #include <errno.h>
 #include <gtest/gtest.h>

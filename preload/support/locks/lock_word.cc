@@ -1,4 +1,4 @@
-#include "support/lock_word.h"
+#include "support/locks/lock_word.h"
 
 namespace tensorscope {
 

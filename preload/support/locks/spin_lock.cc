@@ -1,4 +1,4 @@
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 
 #include "support/patience.h"
 

@@ -1,6 +1,6 @@
 // The bounded lock: excludes, survives a preempted holder, gives up.
 // Covers: preload/support/patience.cc
-#include "support/spin_lock.h"
+#include "support/locks/spin_lock.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

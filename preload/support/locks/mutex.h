@@ -8,8 +8,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "support/lock_word.h"
-#include "support/thread_annotations.h"
+#include "support/locks/lock_word.h"
+#include "support/locks/thread_annotations.h"
 
 namespace tensorscope {
 
