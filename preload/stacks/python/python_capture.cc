@@ -96,6 +96,17 @@ uint64_t PythonCapture::module_object(const RawFrame& raw, ModuleCall call, cons
   return reinterpret_cast<uintptr_t>(object);
 }
 
+// Stacks are read before the interpreter can be asked where it keeps variables: without an object there, calls are not
+// told apart by their modules.
+bool PythonCapture::has_sound_local(const RawFrame& raw) {
+  Agreement sound = locals_sound_.load(std::memory_order_relaxed);
+  if (sound == Agreement::nothing_to_compare) {
+    sound = first_local_looks_sound(interpreter_, raw.frame);
+    locals_sound_.store(sound, std::memory_order_relaxed);
+  }
+  return sound != Agreement::no;
+}
+
 // Looks the frame up in the tables. False: they are full.
 bool PythonCapture::intern_frame(ThreadStack& stack, const RawFrame& raw, const KnownFrame* caller, StackId parent,
                                  KnownFrame& known) {
@@ -106,7 +117,7 @@ bool PythonCapture::intern_frame(ThreadStack& stack, const RawFrame& raw, const 
   uint32_t code = codes_.find(raw.code, interpreter_.layout);
   if (code == 0) code = codes_.add(raw.code, interpreter_.layout);
   if (code == 0) return false;
-  known.call = codes_[code].call;
+  if (codes_[code].call != ModuleCall::none && has_sound_local(raw)) known.call = codes_[code].call;
   if (known.call != ModuleCall::none && !stack.calls.add(raw.code)) stack.more_calls = true;
   known.module_object = module_object(raw, known.call, caller);
   known.node = trie_.intern({parent, code, raw.offset(interpreter_.layout), raw.entry(), known.module_object});

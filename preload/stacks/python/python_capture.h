@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "stacks/activation.h"
+#include "stacks/python/python_check.h"
 #include "stacks/python/python_code_table.h"
 #include "stacks/python/python_interpreter.h"
 #include "stacks/python/python_trie.h"
@@ -60,6 +61,7 @@ class PythonCapture {
   static void give_back(void* stack);
 
   uint64_t module_object(const RawFrame& raw, ModuleCall call, const KnownFrame* caller) const;
+  bool has_sound_local(const RawFrame& raw);
   bool intern_frame(ThreadStack& stack, const RawFrame& raw, const KnownFrame* caller, StackId parent,
                     KnownFrame& known);
   size_t common_depth(const ThreadStack& stack, size_t depth) const;
@@ -72,6 +74,7 @@ class PythonCapture {
   PythonCodeTable& codes_;
   PythonTrie& trie_;
   ThreadState thread_state_;
+  std::atomic<Agreement> locals_sound_{Agreement::nothing_to_compare};  // where variables are: looked at once
 };
 
 }  // namespace tensorscope::stacks

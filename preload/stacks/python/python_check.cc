@@ -191,6 +191,24 @@ Agreement frames_look_sound(const PythonInterpreter& interpreter) {
   return agreement;
 }
 
+// From an object's type to the type of that, and so on, one comes to `type`, which is its own: in a few steps, since
+// each step but the first is to a metaclass.
+Agreement first_local_looks_sound(const PythonInterpreter& interpreter, const char* frame) {
+  constexpr int kMaxSteps = 8;
+  uint64_t local = 0;
+  Read read = read_carefully(frame, interpreter.layout.frame_locals, local);
+  local &= ~kReferenceTags;
+  if (read == Read::yes && local == 0) return Agreement::nothing_to_compare;
+  const char* object = reinterpret_cast<const char*>(local);
+  for (int i = 0; read == Read::yes && i < kMaxSteps; ++i) {
+    const char* type = nullptr;
+    read = read_carefully(object, kTypeOffset, type);
+    if (read == Read::yes && type == object) return Agreement::yes;
+    object = type;
+  }
+  return read == Read::refused ? Agreement::yes : Agreement::no;
+}
+
 Agreement compare_stack(const PythonInterpreter& interpreter, StackId (*capture)()) {
   const PythonApi& api = interpreter.api;
   Undisturbed undisturbed(api);

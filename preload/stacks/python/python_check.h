@@ -17,6 +17,10 @@ enum class Agreement : uint8_t { nothing_to_compare, yes, no };
 // every address. Where the kernel refuses to answer at all, this check says yes.
 Agreement frames_look_sound(const PythonInterpreter& interpreter);
 
+// Whether what lies where a frame's first variable is kept is an object. `nothing_to_compare`: the variable has no
+// value. Context: hook, GIL not needed; the frame belongs to the calling thread. Memory is read as above.
+Agreement first_local_looks_sound(const PythonInterpreter& interpreter, const char* frame);
+
 // Context: with the GIL held. Leaves the error indicator as it was; creates no references that outlive the call.
 // The calling thread's present stack against `capture`'s.
 Agreement compare_stack(const PythonInterpreter& interpreter, StackId (*capture)());
