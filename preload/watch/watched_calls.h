@@ -42,8 +42,8 @@ const std::vector<rules::WatchSpec>& all_watches();
 void mark_watch_matched(uint32_t watch);
 const WatchedModule* module_of(const python::Gil& gil, python::Object* module);  // may look at the whole program
 
-// Whether anything has matched it, and if not, the paths of modules that are the nearest to its own. Context: the thread
-// that ends the program.
+// Whether anything has matched it, and if not, the paths of modules that are the nearest to its own. Context: the
+// thread that ends the program.
 bool is_watch_matched(uint32_t watch);
 std::vector<std::string> nearest_paths(const std::string& path);
 
