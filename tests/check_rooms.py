@@ -2,7 +2,7 @@
 room include each other; no folder has more files than one finds one's way in.
 
 Prints each include against the order, each pair and each folder; exit status 1 if there is one. docs/house.svg is
-drawn from the same lists (scripts/draw_house).
+drawn from the same lists by scripts/draw_house.
 """
 
 import pathlib

@@ -1,6 +1,6 @@
 // The page: reads its data, and shows what the address names (router.ts).
 import { h } from "./dom";
-import { readData, Report, type Dump } from "./data";
+import { readData, Report } from "./data";
 import { diffPage, leaksPage, oomPage } from "./answers";
 import { flamePage } from "./flame";
 import { graphPage, type Graph } from "./graph";
