@@ -253,7 +253,7 @@ def test_a_tensor_shows_its_neighbours_in_the_graph(opened, dumps):
     graph = opened.page.query_selector("h3:text('In the autograd graph') + div")
     assert next(of_show(dumps[-1], losses, "grad_fn")) in graph.inner_text()
     opened.page.click("h3:text('In the autograd graph') + div summary >> nth=0")
-    assert "PowBackward0" in graph.inner_text()
+    opened.page.wait_for_function("([graph, text]) => graph.innerText.includes(text)", arg=[graph, "PowBackward0"])
     saved = first_of(opened, "tensors?category=saved+activation&sort=8&order=up")
     opened.go(f"tensor?id={saved}")
     graph = opened.page.query_selector("h3:text('In the autograd graph') + div")

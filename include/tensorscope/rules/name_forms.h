@@ -122,7 +122,13 @@ class NameForms {
     const bool one_varies = std::count_if(values.begin(), values.end(), varies) == 1;
     std::string text = texts[0];
     for (size_t i = 0; i < places; ++i) {
-      text += detail::numbers_text(std::move(values[i]), one_varies && texts[i].ends_with('['));
+      // Of holders that have one name, "#1" tells one from the others (same_names.h): of several together it says
+      // nothing.
+      if (text.ends_with('#') && varies(values[i])) {
+        text.resize(text.size() - (text.ends_with(", #") ? 3 : 1));
+      } else {
+        text += detail::numbers_text(std::move(values[i]), one_varies && texts[i].ends_with('['));
+      }
       text += texts[i + 1];
     }
     return text;

@@ -181,7 +181,7 @@ TEST(Containers, GeneratorsThatBecomeMoreAreNotOneGrowingThing) {
     }
   });
   ASSERT_THAT(run.kinds(), ElementsAre("container"));
-  EXPECT_EQ(run.only().holders.at(0), "seen[0] (in the waiting producer, #*) (list)");
+  EXPECT_EQ(run.only().holders.at(0), "seen[0] (in the waiting producer) (list)");
   EXPECT_EQ(run.only().advice, Advice::close_generators);
   const auto counted = [](const Fact& fact) { return fact.kind == FactKind::same_names; };
   const auto fact = std::find_if(run.only().evidence.begin(), run.only().evidence.end(), counted);

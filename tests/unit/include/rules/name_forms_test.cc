@@ -22,6 +22,8 @@ TEST(NameForms, NumbersThatDiffer) {
       {{""}, ""},
       {{"model.fc1.weight"}, "model.fc1.weight"},
       {{"history[0] (list)", "history[2] (list)", "history[1] (list)"}, "history[0..2] (list)"},
+      {{"atexit, #1: close", "atexit, #2: close"}, "atexit: close"},
+      {{"seen (in the waiting f, #2)"}, "seen (in the waiting f, #2)"},
       {{"history[3]", "history[3]"}, "history[3]"},
       {{"a[1]", "a[2]", "a[2]"}, "a[1..2]"},
       {{"a[1]", "a[5]"}, "a[1,5]"},
