@@ -47,9 +47,9 @@ class CallListener {
                          const CallPlace& place) = 0;
   // An optimizer begins its step: all gradients are there.
   virtual void step_begins(const python::Gil& gil) = 0;
-  // `number`: of the step that ends, which is the running one still.
+  // An optimizer has changed parameters; its step is the running one still.
   virtual void step_ends(const python::Gil& gil, python::Object* optimizer) = 0;
-  // A step has ended: another one is running.
+  // The step of this number has ended: another one is running.
   virtual void step_has_ended(uint32_t number) = 0;
   // After each of these. Context: with the GIL, under no scope.
   virtual void after_event(const python::Gil& gil) = 0;
