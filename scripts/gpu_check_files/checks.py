@@ -43,6 +43,12 @@ def expect(condition, what):
         raise Failed(what)
 
 
+def expect_native_stacks(dump):
+    """Native stacks need libunwind on that machine: without it the dump says why."""
+    row = next((row for row in dump["coverage"] if row["subject"] == "native stacks"), None)
+    expect(row is not None and row["seen"] == "yes", f"native stacks: {row['detail'] if row else 'not in the dump'}")
+
+
 def same(what, ours, theirs):
     expect(ours == theirs, f"{what}: {ours} in the dump, {theirs} by torch")
 
@@ -127,6 +133,7 @@ def live_table(machine):
     expect(weight is not None, "a parameter is missing")
     same("its category", weight["category"], "parameter")
     expect(any(frame["language"] == "python" for frame in weight["stack"]), "a parameter has no Python stack")
+    expect_native_stacks(dump)
     expect(any(frame["language"] == "native" for frame in weight["stack"]), "a parameter has no native stack")
     return text
 
@@ -343,7 +350,9 @@ def cupti_activity(machine):
     if refusal is not None and ("this build has no CUPTI" in refusal or machine.double):
         raise Skipped(refusal.removeprefix("tensorscope: "))
     expect(refusal is None, refusal)
-    rows = machine.load(facts["dump"])["launches"]
+    dump = machine.load(facts["dump"])
+    expect_native_stacks(dump)
+    rows = dump["launches"]
     kernels, placed = (sum(row["kernels"] for row in rows if row["site"] or all_rows) for all_rows in (True, False))
     expect(kernels > 0, "no kernel was recorded")
     expect(placed == kernels, f"{kernels - placed} of {kernels} kernels have no place")
@@ -480,6 +489,9 @@ def main():
     cli = built(arguments.tensorscope, "analyzer/tensorscope")
     if library is None or cli is None:
         return nothing_to_check("libtensorscope.so or tensorscope is not there: build first, or say where (--library, --tensorscope)")
+    version = subprocess.run([cli, "--version"], capture_output=True, text=True, timeout=TIMEOUT)
+    if version.returncode != 0:
+        return nothing_to_check(f"{cli} does not run here: {last_line(version.stderr)}")
     # Not resolved: a virtual environment's python is a link.
     python = shutil.which(arguments.python or "python3")
     if python is None:

@@ -28,6 +28,15 @@ def test_not_built_is_one_clear_line(tmp_path):
     assert done.stdout.count("\n") == 1 and "build first" in done.stdout
 
 
+def test_a_program_that_does_not_run_is_one_clear_line(tmp_path):
+    program = tmp_path / "tensorscope"
+    program.write_text("#!/bin/sh\necho 'libdw.so.1: cannot open shared object file' >&2\nexit 127\n")
+    program.chmod(0o755)
+    done = subprocess.run([SCRIPT, "--library", harness.LIBRARY, "--tensorscope", program], capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 2
+    assert done.stdout.count("\n") == 1 and "does not run here: libdw.so.1" in done.stdout
+
+
 @harness.needs_fake_cuda
 @pytest.mark.parametrize("chosen, least", [(("live table", "pinned"), 2), pytest.param((), 20, marks=pytest.mark.cases(0))], ids=["two", "all"])
 def test_checks_on_the_double(chosen, least, monkeypatch):
