@@ -47,9 +47,6 @@ EACH_OTHER = {
         support/option_values support/options
         values_file/value_batch values_file/value_store""",
     "analyzer": """
-        dump/byte_source dump/reader
-        dump/chunk_reader dump/reader
-        dump/row_collector dump/row_collector_verify
         forecast/growth forecast/sizes
         leaks/case leaks/named_entries
         leaks/case leaks/renamed_containers

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "dump/reader.h"
+#include "support/error.h"
 
 namespace tensorscope::analyzer {
 

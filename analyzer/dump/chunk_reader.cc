@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "dump/reader.h"
+#include "support/error.h"
 #include "tensorscope/dump_format.h"
 #include "tensorscope/recording_format.h"
 #include "tensorscope/values_format.h"

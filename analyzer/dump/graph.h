@@ -1,5 +1,5 @@
 // The autograd graph of a dump as it stood: which node leads to which, and what each keeps alive. Indexes are checked
-// when the dump is read (row_collector_graph.cc). A graph may be as deep as a program is long: nothing that walks it
+// when the dump is read (decode/graph_rows.cc). A graph may be as deep as a program is long: nothing that walks it
 // recurses.
 #pragma once
 

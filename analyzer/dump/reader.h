@@ -1,19 +1,13 @@
 // Reads a dump file that may be cut off, damaged, of a newer version, or no dump at all.
 #pragma once
 
-#include <stdexcept>
 #include <string>
 
 #include "dump/byte_source.h"
 #include "dump/dump.h"
+#include "support/error.h"
 
 namespace tensorscope::analyzer {
-
-// What cannot be read at all: one line for a person, with the path and what to do. Commands turn it into exit status 2.
-class BadInput : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 // Reads everything up to the last sound chunk. Damage after a usable beginning (the PROC chunk) ends up in
 // Dump::problems and leaves Dump::complete false: commands show what there is, repeat the problem on standard error and

@@ -1,5 +1,5 @@
 // Reading of the autograd graph and of Python's references, sound and hostile.
-// Covers: analyzer/dump/{row_collector_graph,row_collector_references,same_names}.cc
+// Covers: analyzer/dump/decode/{graph_rows,reference_rows}.cc analyzer/dump/same_names.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

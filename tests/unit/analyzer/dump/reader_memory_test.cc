@@ -1,5 +1,5 @@
 // Reading of what failed, of devices' memory and of the CUDA runtime's blocks, sound and hostile.
-// Covers: analyzer/dump/row_collector_memory.cc analyzer/dump/row_collector_process.cc
+// Covers: analyzer/dump/decode/{devices,runtime_blocks,failure_row,process}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What CUPTI reported: read from sound and hostile files, and whose the memory is.
-// Covers: analyzer/memory/driver_sums.cc analyzer/dump/row_collector_cupti.cc
+// Covers: analyzer/memory/driver_sums.cc analyzer/dump/decode/cupti.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

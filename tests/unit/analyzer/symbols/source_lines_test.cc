@@ -1,4 +1,4 @@
-// Covers: analyzer/support/regular_file.cc analyzer/dump/row_collector_sources.cc
+// Covers: analyzer/support/regular_file.cc analyzer/dump/decode/source_lines.cc
 #include "symbols/source_lines.h"
 
 #include <fcntl.h>

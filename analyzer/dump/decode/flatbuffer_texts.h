@@ -1,25 +1,23 @@
-// What the files of RowCollector that take chunks share: only they include it.
+// What chunks have that bring a table of texts of their own, and rows in vectors that may be missing.
 #pragma once
 
-#include "dump/chunk_root.h"
-#include "dump/row_collector.h"
-#include "dump_generated.h"
+#include <flatbuffers/flatbuffers.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "dump/decode/decoding.h"
 
 namespace tensorscope::analyzer {
-
-template <typename Root>
-const Root* RowCollector::verified(const ChunkView& chunk) {
-  if (const Root* root = chunk_root<Root>(chunk)) {
-    seen_.insert(chunk.type);
-    return root;
-  }
-  dump_.problems.push_back(malformed_chunk(chunk, name_));
-  return nullptr;
-}
 
 template <typename Row>
 size_t size_of(const flatbuffers::Vector<const Row*>* rows) {
   return rows ? rows->size() : 0;
+}
+
+inline std::string charged(const flatbuffers::String* text, Decoding& state) {
+  return text ? state.charged(text->string_view()) : std::string();
 }
 
 // The texts of a chunk that has a table of its own.

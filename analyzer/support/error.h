@@ -1,0 +1,20 @@
+// What ends a command: one family of exceptions, each caught where the exit status is decided (cli/command_line.cc).
+#pragma once
+
+#include <stdexcept>
+
+namespace tensorscope::analyzer {
+
+// what(): one line for a person, with what failed, with which input, and what to do.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Input that cannot be read at all. Exit status 2.
+class BadInput : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace tensorscope::analyzer
