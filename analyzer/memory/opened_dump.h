@@ -40,6 +40,7 @@ class OpenedDump {
   // The tensor whose TensorImpl lies there; kNone: there is none.
   uint32_t tensor_at(uint64_t address) const;
 
+  // Made in this order, each from those before it: finding names of a run also fills in what the dump lacks.
   const std::unique_ptr<NamesOfRun> names_of_run;  // of a moment of a recording, where there are dumps of it
   const Dump dump;
   Symbols symbols;
