@@ -33,7 +33,6 @@ EACH_OTHER = {
         oom/holder_names oom/holdings
         python/agent/foreign/python_heap python/bridge
         python/agent/graph/attributes python/agent/graph/interpreter_layout
-        python/agent/graph/attributes python/objects
         python/agent/graph/interpreter_layout python/agent/naming/frame_locals
         python/agent/program_objects python/bridge
         python/bridge python/builtin_module
