@@ -1,6 +1,6 @@
 #include "torch_events/step_hook.h"
 
-#include "python/agent/graph/type_fields.h"
+#include "python/heap_inspector/graph/type_fields.h"
 #include "python/imported_whole.h"
 #include "python/method.h"
 #include "python/objects.h"
@@ -52,7 +52,8 @@ void want_step_hook() { g_hook_wanted = true; }
 
 bool register_step_hook(const python::Gil& gil) {
   if (!g_hook_wanted || g_hook_registered || has_module_calls()) return true;
-  if (!python::imported_whole(gil, "torch.optim.optimizer") || !python::agent::check_type_fields(gil)) return false;
+  if (!python::imported_whole(gil, "torch.optim.optimizer") || !python::heap_inspector::check_type_fields(gil))
+    return false;
   const Owned globals(gil, python::run_own_source(gil, embedded::kStepHook, {&g_step_ended, &g_counts},
                                                   {{"torch", python::loaded_module(gil, "torch")},
                                                    {"optim", python::loaded_module(gil, "torch.optim.optimizer")}}));
