@@ -38,7 +38,7 @@ void set_exit_dump(WriteExitDump write);
 
 struct ModuleName {
   uint64_t object;
-  std::string path;  // "model.layers.0.fc1", "train.model" ...: as the agent found it
+  std::string path;  // "model.layers.0.fc1", "train.model" ...: as the heap inspector found it
   std::string class_name;
 };
 
@@ -86,9 +86,9 @@ struct LookCosts {
   static LookCosts allowed();
 };
 
-// Phase 2 of a dump. Context: collector, no table lock held. Takes the GIL and runs the agent; where the GIL does not
-// come, or the agent fails or comes to a limit, the result says so. Complete and empty where there is no interpreter,
-// or torch was never imported.
+// Phase 2 of a dump. Context: collector, no table lock held. Takes the GIL and runs the heap inspector; where the GIL
+// does not come, or the heap inspector fails or comes to a limit, the result says so. Complete and empty where there is
+// no interpreter, or torch was never imported.
 ProgramFacts look_at_program(const LookCosts& costs, const SnapshotFacts& facts);
 
 }  // namespace tensorscope::python
