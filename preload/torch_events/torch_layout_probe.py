@@ -5,7 +5,7 @@ profiler) is there.
 """
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # what first_operations.cc gives
+if TYPE_CHECKING:  # what torch_layout_probe.cc gives
     import torch
 
     def made(tensor): ...

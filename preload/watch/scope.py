@@ -3,7 +3,7 @@
 import contextvars
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # what said_values.cc gives
+if TYPE_CHECKING:  # what api_values.cc gives
     def use(function): ...
 
 
