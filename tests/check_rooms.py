@@ -18,9 +18,6 @@ MAX_FILES = 45  # sources in a folder: a header and its source count once
 # Pairs that are older than this rule. The list only gets shorter: a pair that no longer includes each other goes.
 EACH_OTHER = {
     "preload": """
-        collector/collector collector/collector_thread
-        collector/collector collector/memory_limits
-        collector/refusal collector/write_dump
         devices/driver devices/nvml
         hooks/activation hooks/attach
         hooks/activation hooks/process/process
