@@ -218,12 +218,13 @@ function charts(
         .filter((layer) => layer.value > 0)
         .sort((a, b) => b.value - a.value)
         .slice(0, 3);
+      const largest = parts.map((each) => `${bytes(each.value)} ${each.name}`);
       const reserved = device.reserved
         ? `, reserved ${bytes(device.reserved.bytes[part])}, ${bytes(device.reserved.free[part])} of it free`
         : "";
       return (
         `${duration(at)}${stepName(chosen, at)}: ` +
-        `${bytes(device.highest[part])}${reserved}  (${parts.map((each) => `${bytes(each.value)} ${each.name}`).join("; ")})`
+        `${bytes(device.highest[part])}${reserved}  (${largest.join("; ")})`
       );
     },
   });
