@@ -288,14 +288,14 @@ bool queue(Waiter& waiter) {
   return true;
 }
 
-bool end_for_a_moment(unsigned patience_ms) {
+bool suspend(unsigned patience_ms) {
   constexpr timespec kMillisecond = {0, 1'000'000};
   wait_until_started();
   for (unsigned i = 0; i < patience_ms && collector_works(); ++i) nanosleep(&kMillisecond, nullptr);
   return stop_collector();
 }
 
-void begin_again() {
+void resume() {
   const MutexGuard guard(g_control);
   if (start_thread()) return;
   set_coverage(Subject::signal_trigger, Seen::no, "no thread can be made any more: the program has changed namespaces");
