@@ -7,7 +7,8 @@
 // request is lost and a hundred signals do not make a hundred dumps. Dumps that somebody waits for are written one by
 // one.
 //
-// Who does not want to send a signal asks by a file that it looks for once a second (request_file.h).
+// A client that does not want to send a signal creates a request file, which the collector thread polls once a second
+// (request_file.h).
 #pragma once
 
 #include <cstddef>
