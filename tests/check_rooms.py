@@ -47,7 +47,6 @@ EACH_OTHER = {
         support/option_values support/options
         values_file/value_batch values_file/value_store""",
     "analyzer": """
-        forecast/growth forecast/sizes
         leaks/case leaks/named_entries
         leaks/case leaks/renamed_containers
         ownership/holders ownership/names_of_run

@@ -2,20 +2,14 @@
 // ranks that share its state. Each changes a play; what it cannot know goes into Piece::unsure.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "forecast/play.h"
+#include "forecast/whatif/optimizer.h"
 
 namespace tensorscope::analyzer::forecast {
-
-enum class OptimizerKind : uint8_t { sgd, momentum, adam, adamw, rmsprop, adagrad };
-// "sgd", "momentum", ...; none: another word.
-std::optional<OptimizerKind> optimizer_named(std::string_view word);
-std::vector<std::string> optimizer_words();
 
 struct Changes {
   std::string dtype{};                      // "bfloat16", "float16"; "" as it is
