@@ -6,7 +6,8 @@
 
 #include <vector>
 
-#include "leaks/case.h"
+#include "leaks/series.h"
+#include "memory/grouping.h"
 
 namespace tensorscope::analyzer {
 

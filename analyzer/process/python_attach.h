@@ -2,11 +2,12 @@
 // (remote_interpreter.h).
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
+#include "process/attach_request.h"
 #include "process/remote_interpreter.h"
-#include "process/remote_library.h"
 
 namespace tensorscope::process {
 
