@@ -12,7 +12,7 @@ namespace tensorscope::analyzer::forecast {
 
 namespace {
 
-constexpr double kLeastMatched = 0.5;
+constexpr double kMinMatched = 0.5;
 
 void check_inputs(const std::vector<Sample>& samples) {
   if (samples.size() < 2) throw BadInput("a forecast needs two inputs or more, of different sizes.");
@@ -59,17 +59,17 @@ bool lack_names(const std::vector<Sample>& samples) {
   });
 }
 
-std::vector<Check> checks_of(const std::vector<Sample>& samples, const std::vector<Size>& sizes, const Play& play) {
+std::vector<Check> checks_of(const std::vector<Sample>& samples, const std::vector<Size>& sizes, const Replay& replay) {
   std::vector<Check> checks;
-  for (size_t i = 0; i < samples.size(); ++i) checks.push_back({i, peak(play, values_of(sizes, i)).bytes});
+  for (size_t i = 0; i < samples.size(); ++i) checks.push_back({i, peak(replay, values_of(sizes, i)).bytes});
   return checks;
 }
 
 // The runs that a forecast rests on: as blocks belong together by their call stacks, and, if some cannot be read, by
 // what can be read of them.
 struct Plays {
-  Play play;
-  std::optional<Play> by_read_names;
+  Replay replay;
+  std::optional<Replay> by_read_names;
 };
 
 // Throws BadInput where too little of the base's peak has a counterpart. Writes how much has into `matched_part`.
@@ -77,22 +77,22 @@ Plays plays_of(const std::vector<Sample>& samples, const std::vector<Size>& size
   const Sample& of = samples[base];
   Matched matched = match_blocks(samples, sizes, base);
   matched_part = double(matched_at_peak(samples, matched, base)) / double(std::max<uint64_t>(1, of.peak));
-  if (matched_part < kLeastMatched) {
+  if (matched_part < kMinMatched) {
     throw BadInput(fmt::format(
         "the inputs are of different programs: {:.0f} % of the peak of {} is allocated where the others allocate "
         "nothing.",
         100 * (1 - matched_part), of.file));
   }
-  Plays plays{play_of(of, std::move(matched)), std::nullopt};
-  if (lack_names(samples)) plays.by_read_names = play_of(of, match_blocks(samples, sizes, base, &Block::read_key));
+  Plays plays{replay_of(of, std::move(matched)), std::nullopt};
+  if (lack_names(samples)) plays.by_read_names = replay_of(of, match_blocks(samples, sizes, base, &Block::read_key));
   return plays;
 }
 
 // What if: the same run with something changed.
 Outcome outcome_of(const PeakQuestion& asked, const Outcomes& outcomes, const Plays& plays, const Changes& changes) {
   const Sample& base = asked.samples[asked.base];
-  Play changed = with_changes(plays.play, base, changes);
-  std::optional<Play> other;
+  Replay changed = with_changes(plays.replay, base, changes);
+  std::optional<Replay> other;
   if (plays.by_read_names) other = with_changes(*plays.by_read_names, base, changes);
   PeakAt at_peak = peak(changed, asked.target);
   Outcome then = outcomes.of(changed, at_peak, other, least_error(changes, base.device.is_cpu()));
@@ -118,17 +118,17 @@ Answer answer(const std::vector<Sample>& samples, const Question& question) {
   const PeakQuestion asked{samples, out.base, base_values, out.target};
 
   const Plays plays = plays_of(samples, out.sizes, out.base, out.matched);
-  out.checks = checks_of(samples, out.sizes, plays.play);
+  out.checks = checks_of(samples, out.sizes, plays.replay);
   Outcomes::Misses misses{missed_part(samples, out.checks)};
   if (plays.by_read_names) {
     misses.missed_by_read_names = missed_part(samples, checks_of(samples, out.sizes, *plays.by_read_names));
   }
-  const Outcomes outcomes(asked, out.sizes, question.limit, plays.play, misses);
+  const Outcomes outcomes(asked, out.sizes, question.limit, plays.replay, misses);
 
-  const PeakAt at = peak(plays.play, out.target);
-  out.plain = outcomes.of(plays.play, at, plays.by_read_names);
+  const PeakAt at = peak(plays.replay, out.target);
+  out.plain = outcomes.of(plays.replay, at, plays.by_read_names);
   out.peak_moves = base.recording && at.change != base.at_peak;
-  out.at_peak = rows_at_peak(asked, plays.play, at.change);
+  out.at_peak = rows_at_peak(asked, plays.replay, at.change);
   for (const auto& [name, changes] : question.scenarios) {
     out.scenarios.push_back(outcome_of(asked, outcomes, plays, changes));
     out.scenarios.back().name = name;

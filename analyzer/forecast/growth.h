@@ -13,7 +13,7 @@
 namespace tensorscope::analyzer::forecast {
 
 // Powers of the sizes that are multiplied: {1, 2} is batch * sequence^2.
-using Powers = std::array<uint8_t, kMostSizes>;
+using Powers = std::array<uint8_t, kMaxSizes>;
 double power(const Powers& powers, const SizeValues& at);
 
 // base + factor * power

@@ -10,9 +10,9 @@ namespace tensorscope::analyzer::forecast {
 
 namespace {
 
-constexpr int64_t kMostTried = int64_t(1) << 40;
+constexpr int64_t kMaxTried = int64_t(1) << 40;
 // Libraries may take another path at a size that was not seen: 0.06 % of the peak in the worst of the checked models.
-constexpr double kLeastError = 0.001;
+constexpr double kMinError = 0.001;
 
 // Two ends are said where they tell something. What is less is never known as well as what is more.
 void even_out(PeakRange& peak) {
@@ -22,12 +22,12 @@ void even_out(PeakRange& peak) {
 
 // `least`: a part of the peak that it may be off by in any case; of what it may be where types are not known for lack
 // of files: with them the peak is one within the range, and has that error.
-void widen(PeakRange& peak, const Play& play, double least) {
-  if (play.unread) {
+void widen(PeakRange& peak, const Replay& replay, double least) {
+  if (replay.unread) {
     peak.more += least * peak.most();
     peak.less += least * peak.least();
   }
-  peak.more = std::max({peak.more, least * peak.bytes, play.held});
+  peak.more = std::max({peak.more, least * peak.bytes, replay.held});
   peak.less = std::max(peak.less, least * peak.bytes);
   even_out(peak);
 }
@@ -51,48 +51,48 @@ double least_error(const Changes& changes, bool cpu) {
 }
 
 Outcomes::Outcomes(const PeakQuestion& question, const std::vector<Size>& sizes, std::optional<uint64_t> limit,
-                   const Play& play, const Misses& misses)
+                   const Replay& replay, const Misses& misses)
     : question_(question), sizes_(sizes.size()), limit_(limit), misses_(misses) {
-  note_reserved(sizes, play);
+  note_reserved(sizes, replay);
 }
 
-void Outcomes::note_reserved(const std::vector<Size>& sizes, const Play& play) {
+void Outcomes::note_reserved(const std::vector<Size>& sizes, const Replay& replay) {
   for (size_t i = 0; i < question_.samples.size(); ++i) {
     const SizeValues values = values_of(sizes, i);
     const auto seen = double(question_.samples[i].reserved_peak);
     if (seen == 0) continue;
     reserves_ = true;
-    reserved_miss_ = std::max(reserved_miss_, std::abs(double(reserved_peaks(play, values).reserved) - seen) / seen);
+    reserved_miss_ = std::max(reserved_miss_, std::abs(double(reserved_peaks(replay, values).reserved) - seen) / seen);
   }
 }
 
 // Nothing where the inputs are of no device that reserves memory.
-ReservedPeaks Outcomes::reserved_at_target(const Play& play) const {
-  return reserves_ ? reserved_peaks(play, question_.target) : ReservedPeaks();
+ReservedPeaks Outcomes::reserved_at_target(const Replay& replay) const {
+  return reserves_ ? reserved_peaks(replay, question_.target) : ReservedPeaks();
 }
 
 // What a device's allocator leaves at blocks without cutting it off counts, and does not grow with the requests.
-PeakRange Outcomes::range(const Play& play, const PeakAt& at, const ReservedPeaks& device, double missed) const {
+PeakRange Outcomes::range(const Replay& replay, const PeakAt& at, const ReservedPeaks& device, double missed) const {
   const SizeValues& from = question_.base_values;
-  const double above = highest_possible(play, question_.target, from).bytes - at.bytes;
-  const double below = at.bytes - least_possible(play, question_.target, from).bytes;
-  const double more = std::max(above, spread_after(play, at.change, question_.target, from)) + missed * at.bytes;
-  const double least = kLeastError * at.bytes;
+  const double above = highest_possible(replay, question_.target, from).bytes - at.bytes;
+  const double below = at.bytes - least_possible(replay, question_.target, from).bytes;
+  const double more = std::max(above, spread_after(replay, at.change, question_.target, from)) + missed * at.bytes;
+  const double least = kMinError * at.bytes;
   const double ends_of_blocks = double(device.allocated) - at.bytes;
   return {at.bytes, std::max({more, least, ends_of_blocks}), std::max(below + missed * at.bytes, least)};
 }
 
-PeakRange Outcomes::peak_of(const Play& play, const PeakAt& at, const ReservedPeaks& device, double missed,
+PeakRange Outcomes::peak_of(const Replay& replay, const PeakAt& at, const ReservedPeaks& device, double missed,
                             double least) const {
-  PeakRange result = range(play, at, device, missed);
-  widen(result, play, least);
+  PeakRange result = range(replay, at, device, missed);
+  widen(result, replay, least);
   return result;
 }
-PeakRange Outcomes::peak_of(const Play& play, double missed, double least) const {
-  return peak_of(play, peak(play, question_.target), reserved_at_target(play), missed, least);
+PeakRange Outcomes::peak_of(const Replay& replay, double missed, double least) const {
+  return peak_of(replay, peak(replay, question_.target), reserved_at_target(replay), missed, least);
 }
 // `other`: by what can be read of call stacks, where that is not all: then it may be either, or in between.
-PeakRange Outcomes::or_other(PeakRange result, const std::optional<Play>& other, double least) const {
+PeakRange Outcomes::or_other(PeakRange result, const std::optional<Replay>& other, double least) const {
   if (!other) return result;
   const PeakRange may_be = peak_of(*other, misses_.missed_by_read_names, least);
   result.more = std::max(result.more, may_be.most() - result.bytes);
@@ -101,30 +101,30 @@ PeakRange Outcomes::or_other(PeakRange result, const std::optional<Play>& other,
   return result;
 }
 
-Outcome Outcomes::of(const Play& play, const PeakAt& at, const std::optional<Play>& other, double least) const {
+Outcome Outcomes::of(const Replay& replay, const PeakAt& at, const std::optional<Replay>& other, double least) const {
   Outcome result;
   const double missed = misses_.missed;
-  const ReservedPeaks device = reserved_at_target(play);
-  const PeakRange known = peak_of(play, at, device, missed, least);
+  const ReservedPeaks device = reserved_at_target(replay);
+  const PeakRange known = peak_of(replay, at, device, missed, least);
   result.peak = or_other(known, other, least);
-  result.unread = play.unread || result.peak.more > known.more || result.peak.less > known.less;
+  result.unread = replay.unread || result.peak.more > known.more || result.peak.less > known.less;
   if (reserves_) reserve(result, device);
   // Where there is no memory for it, torch takes an algorithm that needs less (seen with torch 2.11 on an H100).
-  std::optional<Play> needed;
+  std::optional<Replay> needed;
   if (base().convolves) {
-    needed = without_scratch(play);
-    std::optional<Play> other_needed;
+    needed = without_scratch(replay);
+    std::optional<Replay> other_needed;
     if (other) other_needed = without_scratch(*other);
     result.without_scratch = or_other(peak_of(*needed, missed, least), other_needed, least);
   }
   if (!limit_) return result;
   const double limit = double(*limit_);
   result.fits = fits(result, limit);
-  for (size_t i = 0; i < sizes_; ++i) result.largest.push_back(largest(needed ? *needed : play, i, limit));
+  for (size_t i = 0; i < sizes_; ++i) result.largest.push_back(largest(needed ? *needed : replay, i, limit));
   return result;
 }
 
-void Outcomes::leave_out_scratch(Outcome& outcome, const Play& without) const {
+void Outcomes::leave_out_scratch(Outcome& outcome, const Replay& without) const {
   outcome.scratch_as_recorded = std::max(0.0, outcome.peak.bytes - outcome.without_scratch.bytes);
   outcome.peak = outcome.without_scratch;
   if (reserves_) reserve(outcome, reserved_at_target(without));
@@ -143,20 +143,20 @@ Fits Outcomes::fits(const Outcome& outcome, double limit) const {
 }
 
 // By bisection, of what is predicted without its error.
-LargestSize Outcomes::largest(const Play& play, size_t size, double limit) const {
+LargestSize Outcomes::largest(const Replay& replay, size_t size, double limit) const {
   LargestSize result;
   result.size = size;
   SizeValues at = question_.target;
   const auto passes = [&](int64_t value) {
     at[size] = value;
-    return peak(play, at).bytes <= limit;
+    return peak(replay, at).bytes <= limit;
   };
   int64_t low = 0, high = 1;
-  while (high < kMostTried && passes(high)) {
+  while (high < kMaxTried && passes(high)) {
     low = high;
     high *= 2;
   }
-  if (high >= kMostTried) {
+  if (high >= kMaxTried) {
     result.value = low;
     result.more = true;
     return result;
@@ -168,10 +168,10 @@ LargestSize Outcomes::largest(const Play& play, size_t size, double limit) const
   result.value = low;
   result.none = low == 0;
   at[size] = low + 1;
-  const size_t over = first_over(play, at, limit);
-  if (over >= play.changes.size()) return result;
-  const Piece& piece = play.pieces[play.changes[over].block];
-  result.first_over_bytes = play.growths[piece.growth].bytes(at) * piece.factor;
+  const size_t over = first_over(replay, at, limit);
+  if (over >= replay.changes.size()) return result;
+  const ReplayBlock& piece = replay.blocks[replay.changes[over].block];
+  result.first_over_bytes = replay.growths[piece.growth].bytes(at) * piece.factor;
   if (piece.block != kNone) {
     result.first_over = place_of(base(), piece.block);
   } else {

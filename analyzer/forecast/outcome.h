@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "forecast/peak_rows.h"
-#include "forecast/play.h"
+#include "forecast/replay.h"
 #include "forecast/reserved.h"
 #include "forecast/whatif/scenario.h"
 #include "oom/remedy.h"
@@ -70,25 +70,26 @@ class Outcomes {
   };
   // `play`: the run as it is. `limit`: bytes of the device. What is passed must outlive it.
   Outcomes(const PeakQuestion& question, const std::vector<Size>& sizes, std::optional<uint64_t> limit,
-           const Play& play, const Misses& misses);
+           const Replay& replay, const Misses& misses);
 
   // `other`: the same by what can be read of call stacks, where that is not all. `least`: a part of the peak that it
   // may be off by in any case.
-  Outcome of(const Play& play, const PeakAt& at, const std::optional<Play>& other, double least = 0) const;
+  Outcome of(const Replay& replay, const PeakAt& at, const std::optional<Replay>& other, double least = 0) const;
   // The numbers that are shown; whether it fits, and the largest sizes, stay as they are.
-  void leave_out_scratch(Outcome& outcome, const Play& without) const;
+  void leave_out_scratch(Outcome& outcome, const Replay& without) const;
 
  private:
   const Sample& base() const { return question_.samples[question_.base]; }
-  void note_reserved(const std::vector<Size>& sizes, const Play& play);
-  ReservedPeaks reserved_at_target(const Play& play) const;
-  PeakRange range(const Play& play, const PeakAt& at, const ReservedPeaks& device, double missed) const;
-  PeakRange peak_of(const Play& play, const PeakAt& at, const ReservedPeaks& device, double missed, double least) const;
-  PeakRange peak_of(const Play& play, double missed, double least) const;
-  PeakRange or_other(PeakRange result, const std::optional<Play>& other, double least) const;
+  void note_reserved(const std::vector<Size>& sizes, const Replay& replay);
+  ReservedPeaks reserved_at_target(const Replay& replay) const;
+  PeakRange range(const Replay& replay, const PeakAt& at, const ReservedPeaks& device, double missed) const;
+  PeakRange peak_of(const Replay& replay, const PeakAt& at, const ReservedPeaks& device, double missed,
+                    double least) const;
+  PeakRange peak_of(const Replay& replay, double missed, double least) const;
+  PeakRange or_other(PeakRange result, const std::optional<Replay>& other, double least) const;
   void reserve(Outcome& outcome, const ReservedPeaks& device) const;
   Fits fits(const Outcome& outcome, double limit) const;
-  LargestSize largest(const Play& play, size_t size, double limit) const;
+  LargestSize largest(const Replay& replay, size_t size, double limit) const;
 
   const PeakQuestion& question_;
   const size_t sizes_;

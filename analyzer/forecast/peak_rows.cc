@@ -12,7 +12,7 @@ namespace tensorscope::analyzer::forecast {
 namespace {
 
 Powers highest(Powers a, const Powers& b) {
-  for (size_t i = 0; i < kMostSizes; ++i) a[i] = std::max(a[i], b[i]);
+  for (size_t i = 0; i < kMaxSizes; ++i) a[i] = std::max(a[i], b[i]);
   return a;
 }
 
@@ -32,12 +32,12 @@ SiteRow& row(std::map<std::string, SiteRow>& sites, const Sample& base, uint32_t
   return site;
 }
 
-void add_sites(std::map<std::string, SiteRow>& sites, const PeakQuestion& of, const Play& play,
-               const std::vector<LivePiece>& alive) {
-  for (const LivePiece& live : alive) {
-    const Piece& piece = play.pieces[live.piece];
+void add_sites(std::map<std::string, SiteRow>& sites, const PeakQuestion& of, const Replay& replay,
+               const std::vector<LiveBlock>& alive) {
+  for (const LiveBlock& live : alive) {
+    const ReplayBlock& piece = replay.blocks[live.piece];
     if (live.bytes == 0) continue;
-    const Growth& growth = play.growths[piece.growth];
+    const Growth& growth = replay.growths[piece.growth];
     SiteRow& site = row(sites, of.samples[of.base], piece.block);
     site.predicted.bytes += live.bytes;
     site.predicted.spread += growth.spread(of.target, of.base_values) * piece.factor;
@@ -53,22 +53,22 @@ std::string place_of(const Sample& base, uint32_t block) {
   return (of.forward != 0 ? "backward of " : "") + base.opened->places.at(of.place()).where;
 }
 
-PeakRows rows_at_peak(const PeakQuestion& of, const Play& play, size_t change) {
+PeakRows rows_at_peak(const PeakQuestion& of, const Replay& replay, size_t change) {
   const Sample& base = of.samples[of.base];
   PeakRows out;
   std::map<std::string, SiteRow> sites;
   std::map<Category, CategoryRow> categories;
-  const std::vector<LivePiece> at_peak = live_after(play, change, of.target);
-  for (const LivePiece& live : at_peak) {
-    const Piece& piece = play.pieces[live.piece];
+  const std::vector<LiveBlock> at_peak = live_after(replay, change, of.target);
+  for (const LiveBlock& live : at_peak) {
+    const ReplayBlock& piece = replay.blocks[live.piece];
     if (live.bytes == 0) continue;
-    const Growth& growth = play.growths[piece.growth];
+    const Growth& growth = replay.growths[piece.growth];
     CategoryRow& category = categories[piece.category];
     category.predicted.bytes += live.bytes;
     category.predicted.spread += growth.spread(of.target, of.base_values) * piece.factor;
     category.powers = highest(category.powers, growth.powers());
   }
-  add_sites(sites, of, play, at_peak);
+  add_sites(sites, of, replay, at_peak);
   for (size_t i = 0; i < of.samples.size(); ++i) {
     const Sample& sample = of.samples[i];
     std::vector<uint8_t> alive(sample.blocks.size());
@@ -94,7 +94,8 @@ PeakRows rows_at_peak(const PeakQuestion& of, const Play& play, size_t change) {
   std::ranges::stable_sort(out.sites, more);
   // What may be off counts where it may make the peak.
   std::map<std::string, SiteRow> doubtful;
-  add_sites(doubtful, of, play, live_after(play, highest_possible(play, of.target, of.base_values).change, of.target));
+  add_sites(doubtful, of, replay,
+            live_after(replay, highest_possible(replay, of.target, of.base_values).change, of.target));
   for (auto& [key, site] : doubtful) {
     if (site.predicted.spread > 0 && site.basis >= Basis::assumed) out.unexplained.push_back(std::move(site));
   }
@@ -103,11 +104,11 @@ PeakRows rows_at_peak(const PeakQuestion& of, const Play& play, size_t change) {
   return out;
 }
 
-std::vector<UnknownType> unknown_types(const PeakQuestion& of, const Play& play, size_t change) {
+std::vector<UnknownType> unknown_types(const PeakQuestion& of, const Replay& replay, size_t change) {
   const Sample& base = of.samples[of.base];
   std::map<std::string, UnknownType> sites;
-  for (const LivePiece& live : live_after(play, change, of.target)) {
-    const Piece& piece = play.pieces[live.piece];
+  for (const LiveBlock& live : live_after(replay, change, of.target)) {
+    const ReplayBlock& piece = replay.blocks[live.piece];
     if (piece.unsure == 0 || live.bytes == 0 || piece.place() == kNone) continue;
     const std::string where = place_of(base, piece.place()), modules = base.modules(piece.place());
     UnknownType& site = sites[where + "\n" + starred(modules)];

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "forecast/growth.h"
-#include "forecast/play.h"
+#include "forecast/replay.h"
 #include "forecast/samples.h"
 #include "forecast/sizes.h"
 
@@ -48,7 +48,7 @@ struct PeakQuestion {
   size_t base;
   SizeValues base_values, target;
 };
-PeakRows rows_at_peak(const PeakQuestion& question, const Play& play, size_t change);
+PeakRows rows_at_peak(const PeakQuestion& question, const Replay& replay, size_t change);
 
 // What is alive at the peak and of which a what-if does not know the type.
 struct UnknownType {
@@ -57,7 +57,7 @@ struct UnknownType {
 };
 
 // After that change, the most bytes first.
-std::vector<UnknownType> unknown_types(const PeakQuestion& question, const Play& play, size_t change);
+std::vector<UnknownType> unknown_types(const PeakQuestion& question, const Replay& replay, size_t change);
 
 // "train.py:17 forward", "backward of train.py:17 forward".
 std::string place_of(const Sample& base, uint32_t block);

@@ -10,7 +10,7 @@
 
 namespace tensorscope::analyzer::forecast {
 
-inline constexpr size_t kMostSizes = 2;
+inline constexpr size_t kMaxSizes = 2;
 
 struct Size {
   std::string name;

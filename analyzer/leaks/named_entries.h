@@ -15,7 +15,7 @@
 
 namespace tensorscope::analyzer {
 
-inline constexpr size_t kLeastNames = 4;
+inline constexpr size_t kMinNames = 4;
 
 struct NamedEntry {
   size_t series = 0;  // number among those given

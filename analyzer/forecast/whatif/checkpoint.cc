@@ -19,8 +19,8 @@ namespace {
 
 class Checkpointer {
  public:
-  Checkpointer(Play& play, const Sample& base, const std::vector<std::string>& patterns)
-      : play_(play), base_(base), passes_(play, base, patterns) {
+  Checkpointer(Replay& replay, const Sample& base, const std::vector<std::string>& patterns)
+      : replay_(replay), base_(base), passes_(replay, base, patterns) {
     if (passes_.all().empty()) {
       throw BadInput(fmt::format("{} has no forward pass of modules that match '{}' and is followed by backward; {}.",
                                  base.file, patterns.front(), known_modules()));
@@ -28,13 +28,13 @@ class Checkpointer {
   }
 
   void apply() {
-    std::vector<uint8_t> dropped(play_.pieces.size());
+    std::vector<uint8_t> dropped(replay_.blocks.size());
     std::map<size_t, std::vector<uint32_t>> freed_before;
     std::map<size_t, std::vector<const Pass*>> at_again;
     for (const Pass& pass : passes_.all()) {
       for (uint32_t piece : pass.saved) {
         dropped[piece] = 1;
-        const bool cached = play_.pieces[piece].autocasts && pass.begins != SIZE_MAX;
+        const bool cached = replay_.blocks[piece].autocasts && pass.begins != SIZE_MAX;
         freed_before[cached ? pass.begins : left(pass, piece)].push_back(piece);
       }
       at_again[pass.again].push_back(&pass);
@@ -43,25 +43,25 @@ class Checkpointer {
     keep_results();
     for (const auto& [piece, until] : kept_until_) freed_before[until + 1].push_back(piece);
     std::vector<Change> changes;
-    for (size_t i = 0; i < play_.changes.size(); ++i) {
+    for (size_t i = 0; i < replay_.changes.size(); ++i) {
       if (const auto freed = freed_before.find(i); freed != freed_before.end()) {
         for (uint32_t piece : freed->second) changes.push_back({piece, false});
       }
       if (const auto again = at_again.find(i); again != at_again.end()) {
         for (const Pass* pass : again->second) compute_again(*pass, dropped, changes);
       }
-      const auto [piece, made] = play_.changes[i];
-      if (made || !kept_until_.contains(piece)) changes.push_back(play_.changes[i]);
+      const auto [piece, made] = replay_.changes[i];
+      if (made || !kept_until_.contains(piece)) changes.push_back(replay_.changes[i]);
     }
-    play_.changes = std::move(changes);
+    replay_.changes = std::move(changes);
   }
 
  private:
   // What the user may have meant.
   std::string known_modules() const {
-    constexpr size_t kMostShown = 5;
+    constexpr size_t kMaxShown = 5;
     std::set<std::string> names;
-    for (const Piece& piece : play_.pieces) {
+    for (const ReplayBlock& piece : replay_.blocks) {
       if (piece.place() == kNone) continue;
       const std::string unit = numbered_part(base_.modules(piece.place())), name = starred(unit);
       if (name != unit) names.insert(name);
@@ -70,7 +70,7 @@ class Checkpointer {
     std::string text;
     size_t shown = 0;
     for (const std::string& name : names) {
-      if (shown++ < kMostShown) text += (text.empty() ? "it has " : ", ") + name;
+      if (shown++ < kMaxShown) text += (text.empty() ? "it has " : ", ") + name;
     }
     return text;
   }
@@ -81,8 +81,8 @@ class Checkpointer {
     std::string_view call = passes_.path_of(piece);
     bool last = true;
     for (size_t i = passes_.made(piece) + 1; i <= pass.end; ++i) {
-      const auto [other, made] = play_.changes[i];
-      if (!made || play_.pieces[other].place() == kNone || !passes_.is_forward(other)) continue;
+      const auto [other, made] = replay_.changes[i];
+      if (!made || replay_.blocks[other].place() == kNone || !passes_.is_forward(other)) continue;
       const std::string_view path = passes_.path_of(other);
       while (path != call && !(path.starts_with(call) && path[call.size()] == '.')) {
         if (!last) return i;
@@ -96,23 +96,24 @@ class Checkpointer {
   }
   // Whether the same line has made the next one of what it frees, as "total = total + result" does.
   bool goes_on(size_t freed) const {
-    if (freed == 0 || !play_.changes[freed - 1].made) return false;
-    const uint32_t next = play_.pieces[play_.changes[freed - 1].block].block;
+    if (freed == 0 || !replay_.changes[freed - 1].made) return false;
+    const uint32_t next = replay_.blocks[replay_.changes[freed - 1].block].block;
     return next != kNone &&
-           base_.blocks[next].coarse == base_.blocks[play_.pieces[play_.changes[freed].block].block].coarse;
+           base_.blocks[next].coarse == base_.blocks[replay_.blocks[replay_.changes[freed].block].block].coarse;
   }
 
   // What the modules around a pass, or beside it, made for it, such as a mask or an embedding of distances: an argument
   // that the graph keeps in place of what it saved.
   void keep_arguments(const Pass& pass) {
-    const std::string& path = passes_.path_of(play_.changes[pass.begin].block);
+    const std::string& path = passes_.path_of(replay_.changes[pass.begin].block);
     size_t until = 0;
     for (uint32_t piece : pass.saved) {
       if (passes_.freed(piece) != SIZE_MAX) until = std::max(until, passes_.freed(piece));
     }
-    for (size_t i = pass.end; i < std::min(pass.begins, play_.changes.size()); ++i) {
-      const auto [piece, made] = play_.changes[i];
-      if (made || passes_.made(piece) > pass.begin || play_.pieces[piece].block == kNone || !passes_.is_forward(piece))
+    for (size_t i = pass.end; i < std::min(pass.begins, replay_.changes.size()); ++i) {
+      const auto [piece, made] = replay_.changes[i];
+      if (made || passes_.made(piece) > pass.begin || replay_.blocks[piece].block == kNone ||
+          !passes_.is_forward(piece))
         continue;
       const std::string& maker = passes_.path_of(piece);
       const std::string around = maker.substr(0, std::min(maker.rfind('.'), maker.size()));
@@ -142,16 +143,16 @@ class Checkpointer {
   // The pass once more, with what it frees itself.
   void compute_again(const Pass& pass, const std::vector<uint8_t>& dropped, std::vector<Change>& changes) const {
     size_t end = pass.end;  // with what is freed as its functions return
-    while (end + 1 < play_.changes.size() && !play_.changes[end + 1].made) ++end;
+    while (end + 1 < replay_.changes.size() && !replay_.changes[end + 1].made) ++end;
     for (size_t i = pass.begin; i <= end; ++i) {
-      const auto [piece, made] = play_.changes[i];
+      const auto [piece, made] = replay_.changes[i];
       if (passes_.instance(piece) != pass.instance || !passes_.is_forward(piece)) continue;
       const bool passing = passes_.freed(piece) != SIZE_MAX && passes_.freed(piece) <= end;
       if (dropped[piece] ? made : passing) changes.push_back({piece, made});
     }
   }
 
-  Play& play_;
+  Replay& replay_;
   const Sample& base_;
   ModulePasses passes_;
   std::map<uint32_t, size_t> kept_until_;  // of pieces that are arguments: the change that frees them
@@ -159,8 +160,8 @@ class Checkpointer {
 
 }  // namespace
 
-void under_checkpoint(Play& play, const Sample& base, const std::vector<std::string>& patterns) {
-  Checkpointer(play, base, patterns).apply();
+void under_checkpoint(Replay& replay, const Sample& base, const std::vector<std::string>& patterns) {
+  Checkpointer(replay, base, patterns).apply();
 }
 
 }  // namespace tensorscope::analyzer::forecast

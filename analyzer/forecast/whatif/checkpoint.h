@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "forecast/play.h"
+#include "forecast/replay.h"
 #include "forecast/samples.h"
 
 namespace tensorscope::analyzer::forecast {
 
 // `patterns`: of module paths, "model.layers.*". Throws BadInput where no such module has a forward pass that backward
 // follows.
-void under_checkpoint(Play& play, const Sample& base, const std::vector<std::string>& patterns);
+void under_checkpoint(Replay& replay, const Sample& base, const std::vector<std::string>& patterns);
 
 }  // namespace tensorscope::analyzer::forecast

@@ -35,8 +35,8 @@ std::string instance_of(const std::string& pattern, const std::string& path) {
 
 }  // namespace
 
-ModulePasses::ModulePasses(const Play& play, const Sample& base, const std::vector<std::string>& patterns)
-    : play_(play), base_(base) {
+ModulePasses::ModulePasses(const Replay& replay, const Sample& base, const std::vector<std::string>& patterns)
+    : replay_(replay), base_(base) {
   find_modules(patterns);
   find_passes();
 }
@@ -44,9 +44,9 @@ ModulePasses::ModulePasses(const Play& play, const Sample& base, const std::vect
 void ModulePasses::find_modules(const std::vector<std::string>& patterns) {
   std::map<std::string, uint32_t> numbers;
   std::unordered_map<uint64_t, uint32_t> known;
-  instance_.assign(play_.pieces.size(), 0);
-  for (size_t i = 0; i < play_.pieces.size(); ++i) {
-    const uint32_t block = play_.pieces[i].place();
+  instance_.assign(replay_.blocks.size(), 0);
+  for (size_t i = 0; i < replay_.blocks.size(); ++i) {
+    const uint32_t block = replay_.blocks[i].place();
     if (block == kNone) continue;
     const Block& of = base_.blocks[block];
     const auto [found, fresh] = known.try_emplace(uint64_t(of.site) << 32 | of.forward);
@@ -65,32 +65,32 @@ void ModulePasses::find_modules(const std::vector<std::string>& patterns) {
 }
 
 bool ModulePasses::is_forward(uint32_t piece) const {
-  const Block& block = base_.blocks[play_.pieces[piece].place()];
+  const Block& block = base_.blocks[replay_.blocks[piece].place()];
   return !block.backward && !block.optimizer;
 }
 bool ModulePasses::is_saved(uint32_t piece) const {
-  const Category c = play_.pieces[piece].category;
-  if (play_.pieces[piece].block == kNone) return is_forward(piece) && c == Category::saved_activation;
-  const Block& block = base_.blocks[play_.pieces[piece].block];
+  const Category c = replay_.blocks[piece].category;
+  if (replay_.blocks[piece].block == kNone) return is_forward(piece) && c == Category::saved_activation;
+  const Block& block = base_.blocks[replay_.blocks[piece].block];
   return is_forward(piece) && block.past_backward && c != Category::parameter && c != Category::buffer &&
          c != Category::gradient;
 }
 
 const std::string& ModulePasses::path_of(uint32_t piece) {
-  const Block& block = base_.blocks[play_.pieces[piece].place()];
+  const Block& block = base_.blocks[replay_.blocks[piece].place()];
   const auto [found, fresh] = paths_.try_emplace(uint64_t(block.site) << 32 | block.forward);
-  if (fresh) found->second = base_.modules(play_.pieces[piece].place());
+  if (fresh) found->second = base_.modules(replay_.blocks[piece].place());
   return found->second;
 }
 
 // Whether modules around a pass, or beside it, have made such a block of a piece's type before it.
 template <typename Test>
 bool ModulePasses::made_before(const Pass& pass, uint32_t piece, Test test) const {
-  const Block& own = base_.blocks[play_.pieces[piece].block];
+  const Block& own = base_.blocks[replay_.blocks[piece].block];
   if (!own.shape_known || base_.numel(own) == 0) return false;
   for (size_t i = made_[piece] + 1; i < pass.begin; ++i) {
-    const auto [other, made] = play_.changes[i];
-    const uint32_t number = play_.pieces[other].block;
+    const auto [other, made] = replay_.changes[i];
+    const uint32_t number = replay_.blocks[other].block;
     if (!made || number == kNone || instance_[other] != 0 || !is_forward(other)) continue;
     const Block& block = base_.blocks[number];
     if (block.shape_known && block.dtype == own.dtype && test(own, block)) return true;
@@ -115,17 +115,17 @@ bool ModulePasses::concatenated_before(const Pass& pass, uint32_t piece) const {
 // Forward of a module begins with its first block and ends with the next block made outside of it.
 void ModulePasses::find_passes() {
   std::map<uint32_t, size_t> open, waiting;  // by instance: index into passes_
-  freed_.assign(play_.pieces.size(), SIZE_MAX);
-  made_.assign(play_.pieces.size(), 0);
-  for (size_t i = 0; i < play_.changes.size(); ++i) {
-    const auto [piece, made] = play_.changes[i];
+  freed_.assign(replay_.blocks.size(), SIZE_MAX);
+  made_.assign(replay_.blocks.size(), 0);
+  for (size_t i = 0; i < replay_.changes.size(); ++i) {
+    const auto [piece, made] = replay_.changes[i];
     (made ? made_ : freed_)[piece] = i;
-    const uint32_t place = play_.pieces[piece].place();
+    const uint32_t place = replay_.blocks[piece].place();
     if (made && place != kNone && base_.blocks[place].backward) backward_.push_back(i);
   }
-  for (size_t i = 0; i < play_.changes.size(); ++i) {
-    const auto [piece, made] = play_.changes[i];
-    if (play_.pieces[piece].place() == kNone || !made) continue;
+  for (size_t i = 0; i < replay_.changes.size(); ++i) {
+    const auto [piece, made] = replay_.changes[i];
+    if (replay_.blocks[piece].place() == kNone || !made) continue;
     const uint32_t instance = instance_[piece];
     for (auto at = open.begin(); at != open.end();) {
       if (at->first == instance && is_forward(piece)) {
@@ -172,7 +172,7 @@ void ModulePasses::finish(Pass& pass) const {
 
 void ModulePasses::take_result(Pass& pass, size_t until) const {
   const auto result = std::find_if(pass.saved.rbegin(), pass.saved.rend(),
-                                   [&](uint32_t piece) { return play_.pieces[piece].block != kNone; });
+                                   [&](uint32_t piece) { return replay_.blocks[piece].block != kNone; });
   if (result == pass.saved.rend()) return;
   if (freed_[*result] <= until) pass.result = *result;
   pass.saved.erase(std::next(result).base());
@@ -183,10 +183,10 @@ void ModulePasses::take_result(Pass& pass, size_t until) const {
 uint32_t ModulePasses::given_on(const Pass& pass, const Pass& next) const {
   if (next.begin < pass.end || next.begins != pass.begins) return kNone;
   size_t returns = next.end;
-  while (returns + 1 < play_.changes.size() && !play_.changes[returns + 1].made) ++returns;
+  while (returns + 1 < replay_.changes.size() && !replay_.changes[returns + 1].made) ++returns;
   for (size_t i = pass.end + 1; i-- > pass.begin;) {
-    const auto [piece, made] = play_.changes[i];
-    if (!made || instance_[piece] != pass.instance || play_.pieces[piece].block == kNone || !is_forward(piece))
+    const auto [piece, made] = replay_.changes[i];
+    if (!made || instance_[piece] != pass.instance || replay_.blocks[piece].block == kNone || !is_forward(piece))
       continue;
     if (freed_[piece] > next.end && freed_[piece] <= returns && !summed_before(next, piece)) return piece;
   }

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "forecast/play.h"
+#include "forecast/replay.h"
 #include "forecast/samples.h"
 
 namespace tensorscope::analyzer::forecast {
@@ -25,7 +25,7 @@ struct Pass {
 class ModulePasses {
  public:
   // Of the modules that a pattern names: "model.layers.*". All of the parameters must outlive it.
-  ModulePasses(const Play& play, const Sample& base, const std::vector<std::string>& patterns);
+  ModulePasses(const Replay& replay, const Sample& base, const std::vector<std::string>& patterns);
 
   // Those that save something for a backward pass that follows.
   const std::vector<Pass>& all() const { return passes_; }
@@ -54,7 +54,7 @@ class ModulePasses {
   bool made_before(const Pass& pass, uint32_t piece, Test test) const;
   bool summed_before(const Pass& pass, uint32_t piece) const;
 
-  const Play& play_;
+  const Replay& replay_;
   const Sample& base_;
   std::vector<uint32_t> instance_;  // of each piece
   std::vector<size_t> made_, freed_;

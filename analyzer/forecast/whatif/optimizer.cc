@@ -29,13 +29,13 @@ constexpr std::array<OptimizerNeeds, 6> kOptimizers = {{
 struct CategorySum {
   double most = 0, largest = 0;
 };
-CategorySum sum_of(const Play& play, const SizeValues& at, Category category) {
+CategorySum sum_of(const Replay& replay, const SizeValues& at, Category category) {
   CategorySum sum;
   double live = 0;
-  for (const Change& change : play.changes) {
-    const Piece& piece = play.pieces[change.block];
+  for (const Change& change : replay.changes) {
+    const ReplayBlock& piece = replay.blocks[change.block];
     if (piece.category != category) continue;
-    const double bytes = play.growths[piece.growth].bytes(at) * piece.factor;
+    const double bytes = replay.growths[piece.growth].bytes(at) * piece.factor;
     live += change.made ? bytes : -bytes;
     sum.most = std::max(sum.most, live);
     sum.largest = std::max(sum.largest, bytes);
@@ -58,18 +58,18 @@ std::vector<std::string> optimizer_words() {
   return words;
 }
 
-void with_optimizer(Play& play, const Sample& base, OptimizerKind kind) {
+void with_optimizer(Replay& replay, const Sample& base, OptimizerKind kind) {
   const OptimizerNeeds& needs = kOptimizers[size_t(kind)];
   const SizeValues none;
-  CategorySum trained = sum_of(play, none, Category::gradient);
-  if (trained.most == 0) trained = sum_of(play, none, Category::parameter);
+  CategorySum trained = sum_of(replay, none, Category::gradient);
+  if (trained.most == 0) trained = sum_of(replay, none, Category::parameter);
   if (trained.most == 0) throw BadInput(base.file + " has no gradients and no parameters; --optimizer needs them.");
-  for (Piece& piece : play.pieces) {
+  for (ReplayBlock& piece : replay.blocks) {
     const bool own = piece.block != kNone && base.blocks[piece.block].optimizer;
     if (own || piece.category == Category::optimizer_state) piece.factor = 0;
   }
   const auto add = [&](double bytes, Category category) {
-    return play.add(Piece{kNone, play.add(Growth::constant(bytes)), 1, 0, category, kNone});
+    return replay.add(ReplayBlock{kNone, replay.add(Growth::constant(bytes)), 1, 0, category, kNone});
   };
   const uint32_t state = add(needs.state * trained.most, Category::optimizer_state);
   // On devices torch.optim steps all parameters at once.
@@ -78,15 +78,15 @@ void with_optimizer(Play& play, const Sample& base, OptimizerKind kind) {
   std::vector<Change> changes;
   if (base.steps.empty()) changes.push_back({state, true});
   size_t step = 0;
-  for (size_t i = 0; i <= play.changes.size(); ++i) {
+  for (size_t i = 0; i <= replay.changes.size(); ++i) {
     for (; step < base.steps.size() && base.steps[step] == i; ++step) {
       if (step == 0) changes.push_back({state, true});
       changes.push_back({temporary, true});
       changes.push_back({temporary, false});
     }
-    if (i < play.changes.size()) changes.push_back(play.changes[i]);
+    if (i < replay.changes.size()) changes.push_back(replay.changes[i]);
   }
-  play.changes = std::move(changes);
+  replay.changes = std::move(changes);
 }
 
 }  // namespace tensorscope::analyzer::forecast

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "forecast/play.h"
+#include "forecast/replay.h"
 #include "forecast/samples.h"
 
 namespace tensorscope::analyzer::forecast {
@@ -18,6 +18,6 @@ std::optional<OptimizerKind> optimizer_named(std::string_view word);
 std::vector<std::string> optimizer_words();
 
 // Throws BadInput for a program that has neither gradients nor parameters.
-void with_optimizer(Play& play, const Sample& base, OptimizerKind kind);
+void with_optimizer(Replay& replay, const Sample& base, OptimizerKind kind);
 
 }  // namespace tensorscope::analyzer::forecast

@@ -8,17 +8,17 @@
 
 namespace tensorscope::analyzer::forecast {
 
-Play with_changes(const Play& play, const Sample& base, const Changes& changes) {
-  Play changed = play;
+Replay with_changes(const Replay& replay, const Sample& base, const Changes& changes) {
+  Replay changed = replay;
   if (changes.optimizer) with_optimizer(changed, base, *changes.optimizer);
-  if (changes.ranks > 1) over_ranks(changed, base, changes.ranks);
+  if (changes.ranks > 1) apply_sharding(changed, base, changes.ranks);
   if (changes.autocast) {
-    may_unfold(changed, base, operations_of(changed, base), weights_of(base));
+    add_im2col_buffers(changed, base, operations_of(changed, base), weights_of(base));
     under_autocast(changed, base, operations_of(changed, base), weights_of(base));
   }
   if (!changes.dtype.empty()) {
-    in_half(changed, base, operations_of(changed, base));
-    may_unfold(changed, base, operations_of(changed, base), weights_of(base));
+    apply_dtype(changed, base, operations_of(changed, base));
+    add_im2col_buffers(changed, base, operations_of(changed, base), weights_of(base));
   }
   if (!changes.checkpointed.empty()) under_checkpoint(changed, base, changes.checkpointed);
   return changed;

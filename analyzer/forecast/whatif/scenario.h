@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "forecast/play.h"
+#include "forecast/replay.h"
 #include "forecast/whatif/optimizer.h"
 
 namespace tensorscope::analyzer::forecast {
@@ -20,6 +20,6 @@ struct Changes {
 };
 
 // Throws BadInput where the program has no such modules, or no parameters.
-Play with_changes(const Play& play, const Sample& base, const Changes& changes);
+Replay with_changes(const Replay& replay, const Sample& base, const Changes& changes);
 
 }  // namespace tensorscope::analyzer::forecast

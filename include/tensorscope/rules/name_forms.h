@@ -27,11 +27,11 @@ struct NamePattern {
   std::vector<uint64_t> numbers;
 
   explicit NamePattern(std::string_view name) : texts(1) {
-    constexpr size_t kMostDigits = 18;
+    constexpr size_t kMaxDigits = 18;
     for (size_t at = 0; at < name.size();) {
       size_t end = at;
       while (end < name.size() && is_digit(name[end])) ++end;
-      const bool free = end > at && end - at <= kMostDigits && (at == 0 || !is_word(name[at - 1])) &&
+      const bool free = end > at && end - at <= kMaxDigits && (at == 0 || !is_word(name[at - 1])) &&
                         (end == name.size() || !is_word(name[end]));
       if (free) {
         uint64_t number = 0;
