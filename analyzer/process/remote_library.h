@@ -11,7 +11,7 @@
 
 namespace tensorscope::process {
 
-// Empty: the library records there. Else one line that says why not.
-std::string attach_library(const AttachRequest& request);
+// Returns once the library records there. Throws ProcessError.
+void attach_library(const AttachRequest& request);
 
 }  // namespace tensorscope::process

@@ -1,5 +1,5 @@
 // The same program with something changed that needs no other run: another precision, checkpointing, another optimizer,
-// ranks that share its state. Each changes a play; what it cannot know goes into Piece::unsure.
+// ranks that share its state. Each changes a replay; what it cannot know goes into ReplayBlock::unsure.
 #pragma once
 
 #include <optional>
