@@ -85,8 +85,8 @@ std::string draw_with_graphviz(const std::string& dot, const std::string& format
   const int status = run({"dot", "-T" + format, "-o", target, source}, errors);
   // A spawn that fails may also show as 127: where the C library execs in the child.
   if (status == -ENOENT || status == 127) {
-    return fmt::format("{} needs Graphviz' program 'dot', which is not installed here; --format dot writes its input.",
-                       format);
+    throw OutputError(fmt::format(
+        "{} needs Graphviz' program 'dot', which is not installed here; --format dot writes its input.", format));
   }
   if (status < 0) throw OutputError(fmt::format("Graphviz' program 'dot' cannot be started: {}.", strerror(-status)));
   std::ifstream in(target, std::ios::binary);
