@@ -145,7 +145,7 @@ int export_tables(const ExportVerbOptions& options, Invocation& invocation) {
   } else {
     write_sqlite(inputs, options);
   }
-  say_unread(invocation, inputs.unread());
+  report_unread(invocation, inputs.unread());
   for (const std::string& each : inputs.problems()) invocation.say(each);
   return inputs.problems().empty() ? kOk : kBadInput;
 }

@@ -41,7 +41,7 @@ void await_answer(const process::TargetProcess& target, uint64_t timeout_ns) {
 }
 
 int request(const RecordOptions& options, const char* what) {
-  const process::TargetProcess target = process::TargetProcess::open(options.pid, process::AskBy::file);
+  const process::TargetProcess target = process::TargetProcess::open(options.pid, process::RequestMethod::file);
   const uint64_t asked_ns = target.expect_answer();
   std::optional<std::string> refusal;
   try {

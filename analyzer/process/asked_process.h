@@ -53,9 +53,9 @@ struct AskedProcess {
   std::string problem;  // why there is none
 };
 
-enum class AskFor : uint8_t { dump, dump_by_file, top };  // dump: by its signal where it has no handler of its own
+enum class RequestKind : uint8_t { dump, dump_by_file, top };  // dump: by its signal where it has no handler of its own
 
 // Throws ProcessError.
-[[nodiscard]] std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, AskFor what);
+[[nodiscard]] std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, RequestKind what);
 
 }  // namespace tensorscope::process

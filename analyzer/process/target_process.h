@@ -12,12 +12,12 @@
 namespace tensorscope::process {
 
 // How a process is asked: by its signal, or by a file that its collector thread looks for (rules/request_name.h).
-enum class AskBy { signal, file };
+enum class RequestMethod { signal, file };
 
 class TargetProcess {
  public:
   // Opens the process and checks that it would answer. Nothing is ever sent by it. Throws ProcessError.
-  [[nodiscard]] static TargetProcess open(pid_t pid, AskBy by);
+  [[nodiscard]] static TargetProcess open(pid_t pid, RequestMethod by);
   TargetProcess(TargetProcess&& other) noexcept;
   TargetProcess& operator=(TargetProcess&&) = delete;
   ~TargetProcess();
@@ -76,7 +76,7 @@ struct JobProcess {
 };
 std::vector<JobProcess> profiled_ranks();
 // "4243 (train.py, rank 0)".
-std::string process_words(pid_t pid);
+std::string process_phrase(pid_t pid);
 
 // The signal that a TENSORSCOPE_SIGNAL of this value means: "SIGUSR2", "usr2", "12"; 0: off; SIGUSR1 for what is wrong.
 int signal_of(const std::string& value);

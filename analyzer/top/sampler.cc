@@ -28,7 +28,8 @@ TopNames compared(const analyzer::Dump& dump, const analyzer::Dump& named) {
 }  // namespace
 
 std::unique_ptr<TopSampler> TopSampler::open(pid_t pid, const analyzer::SymbolOptions& symbols) {
-  return std::unique_ptr<TopSampler>(new TopSampler(process::open_asked_process(pid, process::AskFor::top), symbols));
+  return std::unique_ptr<TopSampler>(
+      new TopSampler(process::open_asked_process(pid, process::RequestKind::top), symbols));
 }
 
 TopSampler::~TopSampler() {

@@ -32,7 +32,7 @@ class RememberedCaptures {
   // What the next capture most likely is.
   const Pair& next() const { return pairs_[next_]; }
   // It was that. Returns its note.
-  uint32_t& take_next() { return come_to(next_); }
+  uint32_t& take_next() { return advance_to(next_); }
   // It was another: these stacks, `note` 0; only the Python one may be none. Returns its note.
   uint32_t& follow(const Pair& pair);
 
@@ -45,7 +45,7 @@ class RememberedCaptures {
   static constexpr unsigned kTrailBits = 13, kBitsOfNewest = 2;
 
   uint32_t find(const Pair& pair, uint16_t*& bucket);
-  uint32_t& come_to(uint32_t at) {
+  uint32_t& advance_to(uint32_t at) {
     last_ = at;
     trail_ = (trail_ << kBitsOfNewest ^ uint32_t(spread_bits(at) >> (64 - kTrailBits))) % (1u << kTrailBits);
     next_ = after_[trail_];

@@ -63,7 +63,7 @@ class Checkpointer {
     std::set<std::string> names;
     for (const ReplayBlock& piece : replay_.blocks) {
       if (piece.place() == kNone) continue;
-      const std::string unit = numbered_part(base_.modules(piece.place())), name = starred(unit);
+      const std::string unit = numbered_part(base_.modules(piece.place())), name = with_wildcards(unit);
       if (name != unit) names.insert(name);
     }
     if (names.empty()) return "no dump of this run names its modules";

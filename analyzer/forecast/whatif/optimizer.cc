@@ -52,7 +52,7 @@ std::optional<OptimizerKind> optimizer_named(std::string_view word) {
   return std::nullopt;
 }
 
-std::vector<std::string> optimizer_words() {
+std::vector<std::string> optimizer_names() {
   std::vector<std::string> words;
   for (const OptimizerNeeds& needs : kOptimizers) words.emplace_back(needs.word);
   return words;

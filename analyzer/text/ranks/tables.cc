@@ -209,9 +209,9 @@ std::string leaks_table(const RanksView& view) {
     const bool all = leak.members.size() + found.skipped.size() == view.job().members.size() && leak.members.size() > 1;
     std::string what = title_of(leak);
     table.row({bytes(leak.least), bytes(leak.most), all ? "all ranks" : members_words(view.job(), leak.members), what});
-    const std::string held = holder_words(leak.finding);
+    const std::string held = holder_phrase(leak.finding);
     if (!held.empty()) table.note(3, "held by " + held);
-    table.note(3, advice_words(leak.finding));
+    table.note(3, advice_phrase(leak.finding));
   }
   if (!table.empty()) out += table.text(view.terminal);
   if (!found.skipped.empty()) {
