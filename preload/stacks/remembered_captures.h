@@ -5,6 +5,15 @@
 // native/remembered_walks.h). What is remembered here is a guess: whoever takes it has compared both stacks and their
 // nodes.
 //
+// For the captures A B C A B, of which C is to come:
+//
+//     pairs_   1: A   2: B   3: C           each pair once, found by its two numbers through buckets_
+//     trail_   = 1 2 3 1 2, a few bits of each, the newest in full
+//     after_   [trail of "... 3 1 2"] = 3   set when C came after this trail the last time
+//     next_    = 3                          next() is C: its stacks are compared before anything is searched
+//
+// If the comparison fails, follow() searches, and after_[trail_] is set to what has come.
+//
 // Context: hook; owned by its thread, no locks. Zeroed memory has no pairs.
 #pragma once
 
