@@ -43,16 +43,7 @@ EACH_OTHER = {
         support/option_values support/options
         values_file/value_batch values_file/value_store""",
     "analyzer": """
-        forecast/growth forecast/sizes
-        leaks/leak_analysis leaks/named_entries
-        leaks/leak_analysis leaks/renamed_containers
-        ownership/holders ownership/names_of_run
-        process/python_attach process/remote_library
-        symbols/native_symbols symbols/symbols
-        symbols/symbols symbols/unread
-        text/graph/phrases text/graph/report
-        timeline/details timeline/timeline
-        timeline/overview timeline/timeline""",
+        symbols/symbols symbols/unread""",
 }
 
 

@@ -9,6 +9,7 @@
 #include "dump_generated.h"
 #include "memory/difference.h"
 #include "memory/taken_names.h"
+#include "ownership/names_in_dump.h"
 #include "recording/moment.h"
 
 namespace tensorscope::analyzer {
@@ -54,7 +55,7 @@ void take(const std::string& path, Dump& moment, NamesOfRun& names, const Symbol
   Dump dump = read_dump(path);
   if (dump.process.dump_ns > moment.process.dump_ns) undo_garbage(dump.references);
   Symbols symbols(dump, options);
-  names.add(dump, Holders(dump, &symbols));
+  add_names(dump, Holders(dump, &symbols), names);
   for (const auto& [object, name] : dump.module_names) moment.module_names.try_emplace(object, name);
   take_names(moment, dump);
   if (!moment.sources.present) moment.sources = dump.sources;
