@@ -22,14 +22,14 @@ struct ReplayBlock {
   uint32_t place() const { return block != kNone ? block : like; }
 };
 
-// Counts in the error alone: nothing of it is forecast, all of it may be there.
+// Returns the block as one that counts in the range alone: none of its bytes are forecast, all of them may be there.
 ReplayBlock as_uncertainty(ReplayBlock piece);
 
 struct Replay {
   std::vector<ReplayBlock> blocks;
-  std::vector<Change> changes;  // of pieces
+  std::vector<Change> changes;  // when blocks are allocated and freed
   std::vector<Growth> growths;
-  double held = 0;      // bytes that may be alive besides: a rank may hold a module longer than others
+  double held = 0;      // bytes by which the peak may be higher: a rank may hold a module longer than others
   bool unread = false;  // types are not known for lack of files that the recording names
 
   // Return the number of what is added.

@@ -20,13 +20,15 @@
 
 namespace tensorscope::analyzer {
 
-// Growth below this is no finding: what bytes, tensors (512 bytes each for their objects) and nodes (likewise) weigh.
+// Growth of less weight than this is no finding. The weight is the bytes, plus kObjectBytes for each tensor and each
+// node.
 inline constexpr uint64_t kMinGrowth = 64 << 10;
 inline constexpr uint64_t kObjectBytes = 512;
 
 class LeakAnalysis {
  public:
-  // `views`: in order of time, of one run. `whole`: no filter is set, so that the process may be spoken of.
+  // `views`: the dumps of one run in order of time. `whole`: no filter is set, so that findings about the process as a
+  // whole are allowed.
   LeakAnalysis(std::vector<View> views, bool whole);
 
   size_t dumps() const { return views_.size(); }
@@ -38,17 +40,18 @@ class LeakAnalysis {
   const Retention& retention() const { return *retentions_.back(); }
   // Every variable and container that refers to a selected tensor of the last dump.
   const std::vector<Series>& series() const { return series_; }
-  // Containers that pile up, each once: what its entries hold under several names, together. The largest growth first.
+  // Returns the containers that accumulate, the largest growth first. A container appears once: its entries' series are
+  // added up.
   std::vector<Series> containers() const;
-  // Of these series those into one container together, as above.
+  // Returns these series with those of one container added up, as containers() does.
   std::vector<Series> by_container(const std::vector<const Series*>& some) const;
 
-  // Tensors of the last dump that a finding has explained.
+  // Whether a finding has explained this tensor of the last dump.
   bool explained(uint32_t tensor) const { return explained_[tensor]; }
-  // The larger part of their bytes.
+  // Whether findings have explained more than half of the bytes of these tensors.
   bool explained(std::span<const uint32_t> tensors) const;
-  // Whether the larger part of these tensors' bytes, each storage's once, is of some that pass; of their number, where
-  // they have no memory.
+  // Whether tensors for which `passes` is true have more than half of the bytes of these (a storage counts once). If
+  // they have no memory, whether they are more than half of the number.
   bool mostly(std::span<const uint32_t> tensors, const std::function<bool(uint32_t)>& passes) const;
   bool node_explained(uint32_t node) const { return nodes_explained_[node]; }
 

@@ -1,5 +1,5 @@
-// What is asked of the collector: the profiler's one helper thread (collector_thread.h), and the only one that writes
-// dumps (but for out-of-memory).
+// Requests to the collector, the profiler's one helper thread (collector_thread.h). It writes all dumps while it runs;
+// without it (it could not start, or is ending) the thread that asks or fails writes the dump itself.
 // It starts when torch appears in the process, blocks all signals and sleeps on a futex until a dump is asked for: a
 // program may close every descriptor, but not a word of memory.
 //

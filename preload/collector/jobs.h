@@ -40,7 +40,7 @@ bool look_for_work();
 void note_signal();
 void note_growth();
 
-// Writes a dump: dump.h's write_dump, or what a test puts in its place before start_collector().
+// The function that writes a dump: write_dump() of write_dump.h, or what a test sets before start_collector().
 using DumpFunction = bool (*)(const DumpRequest& request, char* path, size_t path_size);
 void set_dump_function_for_test(DumpFunction function);
 

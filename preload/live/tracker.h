@@ -17,8 +17,14 @@ namespace tensorscope::live {
 
 // `hook`: the frame of the hook that reports it, where it has one at hand.
 //
-// TensorImpl. `constructed` is idempotent for the newest tensor of the calling thread (constructors delegate),
-// `destroyed` and `released` must be called before the real destructor and release_resources; unknown addresses are
+// Events of a TensorImpl:
+//
+//     constructed    it exists. Idempotent for the newest tensor of the calling thread, since constructors delegate
+//     released       its last strong reference is gone: it gave up its storage, and only weak references keep the
+//     object destroyed      the object itself is gone. Comes without `released` if nothing but strong references were
+//     there
+//
+// `released` and `destroyed` must be called before the real release_resources() and destructor. Unknown addresses are
 // ignored.
 void tensor_constructed(const void* impl, stacks::HookFrame hook = nullptr);
 // Stops tracking tensors for the rest of the process; used if destructors are not seen.
@@ -30,7 +36,8 @@ bool tensors_are_left_out();
 void tensor_takes_storage(const void* impl, const void* const* storage);
 void tensor_released(const void* impl);
 void tensor_destroyed(const void* impl);
-// What was constructed is no tensor to a user: it leaves the table and the counters as if it had never been there.
+// Removes a TensorImpl that is no tensor to a user (torch's undefined tensor) from the table and the counters, as if
+// it had never been there.
 void untrack_tensor(const void* impl);
 
 // c10::alloc_cpu / free_cpu. `freed` before the real call.
@@ -56,7 +63,7 @@ void node_destroyed(const void* node);
 // as it was.
 using CurrentNode = const void* (*)();
 void set_current_node_function(CurrentNode function);
-// What it says of the calling thread; null: none runs, or nobody can say.
+// Returns the address of the node that the calling thread runs; null if none runs or the function is not known yet.
 const void* running_node_address();
 
 struct CallContext {
@@ -64,7 +71,7 @@ struct CallContext {
   ThreadId thread;
   Serial node;  // of the autograd node that runs, 0: none
 };
-// Where the calling thread stands: for a failure.
+// Returns the calling thread's present site, number and node: what a failed allocation is recorded with.
 CallContext call_context();
 ThreadId calling_thread();
 

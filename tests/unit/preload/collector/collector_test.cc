@@ -1,4 +1,4 @@
-// Covers: preload/collector/{collector_thread,jobs,near_limit}.cc
+// Covers: preload/collector/{collector_thread,jobs,near_limit_dump}.cc
 #include "collector/collector.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 #include "collector/collector_thread.h"
 #include "collector/jobs.h"
-#include "collector/near_limit.h"
+#include "collector/near_limit_dump.h"
 #include "collector/wake.h"
 #include "collector/write_dump.h"
 #include "support/fresh_in_child.h"

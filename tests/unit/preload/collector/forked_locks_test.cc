@@ -18,7 +18,7 @@
 #include "collector/collector.h"
 #include "collector/collector_thread.h"
 #include "collector/memory_limits.h"
-#include "collector/near_limit.h"
+#include "collector/near_limit_dump.h"
 #include "collector/wake.h"
 #include "devices/cupti/launch_counts.h"
 #include "devices/cupti/limited_work.h"

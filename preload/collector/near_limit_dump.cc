@@ -1,5 +1,5 @@
 // A dump near a limit of memory, for a thread that waits as long as it may.
-#include "collector/near_limit.h"
+#include "collector/near_limit_dump.h"
 
 #include <atomic>
 
