@@ -6,6 +6,7 @@
 #include "export/json/oom.h"
 #include "leaks/leaks.h"
 #include "memory/difference.h"
+#include "memory/no_module.h"
 #include "oom/balance.h"
 #include "oom/story.h"
 #include "text/dump/holders.h"
@@ -61,13 +62,13 @@ Json segments(const analyzer::DeviceMemory& memory, Payload& payload) {
 }
 
 // As the command line has them: of what is in use, for categories.
-void add_shares(Json& out, const analyzer::oom::Part& part, uint64_t in_use) {
+void add_shares(Json& out, const analyzer::oom::Part& part, uint64_t in_use, const char* no_module) {
   const bool shared = part.kind == analyzer::oom::PartKind::category || part.kind == analyzer::oom::PartKind::module;
   if (shared && in_use > 0 && part.bytes.value_or(-1) >= 0) {
     out["share"] = text::percent(uint64_t(*part.bytes), in_use);
   }
-  if (part.kind == analyzer::oom::PartKind::module && part.subject.empty()) out["label"] = "in no module";
-  for (size_t i = 0; i < part.parts.size(); ++i) add_shares(out["parts"][i], part.parts[i], in_use);
+  if (part.kind == analyzer::oom::PartKind::module && part.subject.empty()) out["label"] = no_module;
+  for (size_t i = 0; i < part.parts.size(); ++i) add_shares(out["parts"][i], part.parts[i], in_use, no_module);
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ Json oom_data(analyzer::ComparedDumps& dumps, Payload& payload) {
   }
   Json out = Json::parse(exports::oom_json(whole, story, held));
   out["dump"] = text::clean(dump.path);
-  add_shares(out["balance"], story.balance, analyzer::oom::in_use(story.balance));
+  add_shares(out["balance"], story.balance, analyzer::oom::in_use(story.balance), analyzer::no_module(dump));
   for (size_t i = 0; i < story.remedies.size(); ++i) {
     Json& remedy = out["remedies"][i];
     remedy["title"] = text::title_words(story.remedies[i]);

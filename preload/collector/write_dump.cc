@@ -291,7 +291,7 @@ bool phase2(const DumpRequest& request, const python::SnapshotFacts& facts, Tabl
       found.set_detail("not enough memory");
       ok = dump::write_names(found.names, file) && dump::write_references(found.references, file);
     }
-    if (request.names) record_module_paths(found.names);
+    record_module_paths(found.names);
     ok = ok && dump::write_device_memory(tables.view, found.allocator, tables.driver, file);
     ok = ok && dump::write_process_groups(found.groups, file);
     ok = ok && dump::write_process_memory(found.heap, mappings, tables.shared, file);

@@ -10,7 +10,7 @@ export interface Process { pid: number; program: string; run_id: string; host: s
 
 export interface DumpData {
   path: string; process: Process; answer: string; headline: string; outside: string; versions: string; seen: string;
-  coverage: [string, string, string, number][]; problems: string[]; total_bytes: number; total_tensors: number;
+  coverage: [string, string, string, number][]; no_module: string; problems: string[]; total_bytes: number; total_tensors: number;
   live: string[][]; sites: SiteRow[]; site_count: number; texts: string[];
   tensors: Columns<"id" | "bytes" | "storage" | "begin" | "length" | "shape" | "strides" | "dtype" | "device" | "category" | "evidence" | "name" | "names" |
     "holders" | "holder_count" | "module" | "site" | "thread" | "class" | "grad_fn" | "node" | "grad" | "flags" | "type" | "unknown" | "age">;

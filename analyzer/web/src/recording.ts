@@ -10,7 +10,7 @@ export interface DeviceOverTime {
 }
 export interface Spike { bytes: number; begin: number; at: number; end: number; step: number | null; site: number; parts: { site: number; bytes: number }[] }
 export interface RecordingData {
-  path: string; program: string; pid: number; run_id: string; text: string; begin: number; end: number; parts: number; events: number; lost: number; ended: boolean; problems: string[]; device: string;
+  path: string; program: string; pid: number; no_module: string; run_id: string; text: string; begin: number; end: number; parts: number; events: number; lost: number; ended: boolean; problems: string[]; device: string;
   lifetimes: { counts: number[]; bytes: number[] }; steps: Columns<"number" | "begin" | "end" | "allocations" | "bytes" | "live" | "peak" | "unusual"> | null;
   churn: Columns<"site" | "allocations" | "bytes" | "temporary" | "at_peak" | "at_end">; spikes: Spike[]; devices: DeviceOverTime[]; stacks: StackColumns; texts: string[];
 }
@@ -47,7 +47,7 @@ export class Recording {
     if (known) return known;
     const numbers = new Map<string, number>(), of = new Uint32Array(this.stacks.count);
     for (let site = 0; site < of.length; site++) {
-      const key = by === "module" ? this.stacks.module(site) || "(in no module)" : this.siteName(site);
+      const key = by === "module" ? this.stacks.module(site) || this.data.no_module : this.siteName(site);
       if (!numbers.has(key)) numbers.set(key, numbers.size);
       of[site] = numbers.get(key)!;
     }

@@ -35,7 +35,7 @@ export function keyOf(dump: Dump, group: string, row: number): string {
   const t = dump.data.tensors;
   if (group === "site") return dump.stacks.where(t.site[row]);
   if (group === "holder") return holderRoot(dump, row);
-  return dump.text(t[group as Field][row]) || (group === "module" ? "(in no module)" : "(not known)");
+  return dump.text(t[group as Field][row]) || (group === "module" ? dump.data.no_module : "(not known)");
 }
 
 export function filtered(dump: Dump, filter: Filter): Uint32Array {
@@ -71,7 +71,7 @@ function blockKey(dump: Dump, by: string, item: number): string {
   const { site, device } = dump.data.items;
   if (by === "category") return "workspace";
   if (by === "device") return dump.text(device[item]);
-  if (by === "module") return (site[item] > 0 && dump.text(dump.data.stacks.module[site[item] - 1])) || "(in no module)";
+  if (by === "module") return (site[item] > 0 && dump.text(dump.data.stacks.module[site[item] - 1])) || dump.data.no_module;
   return "(in no tensor)";
 }
 
