@@ -4,6 +4,7 @@
 
 #include "leaks/case.h"
 #include "leaks/forms.h"
+#include "leaks/narrowed.h"
 
 namespace tensorscope::analyzer {
 
@@ -134,7 +135,7 @@ void find_containers(Case& find) {
   for (const Series& series : find.containers()) {
     if (find.explained(series.members.back())) continue;
     if (!enough(series.growth.added_bytes(), series.growth.added())) continue;
-    find_container(find, series);
+    find_container(find, narrowed(find, series));
   }
 }
 

@@ -375,7 +375,8 @@ bool Chains::enter_element(Chain& chain, const Step& step, Position position) co
       fmt::format_to(std::back_inserter(chain.text), "[{}]", step.number);
       return true;
     case StepKind::member:
-      chain.text += fmt::format("{{{}}}", text);
+      chain.text += fmt::format(
+          "{{{}}}", step.number == kNoObject ? std::string(text) : object_text(text, graph_.object(step.number)));
       return true;
     case StepKind::key_itself:
       chain.text += " (key)";
