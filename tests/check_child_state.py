@@ -44,10 +44,10 @@ KEPT = {
         hooks/self_check.cc g_libraries g_texts
         hooks/torch/current_node.cc g_get_current_node g_state t_this g_variable g_tls_module g_tls_bytes
         hooks/torch/throw_function.cc g_throwers
-        python/agent/graph/attributes.cc g_values_are_known g_dicts_are_unknown unknown
-        python/agent/naming/frame_locals.cc g_check g_layout g_probe_matched
-        python/agent/graph/interpreter_layout.cc g_interpreter g_found g_trouble
-        python/agent/naming/main_script.cc g_script
+        python/heap_inspector/graph/attributes.cc g_values_are_known g_dicts_are_unknown unknown
+        python/heap_inspector/naming/frame_locals.cc g_check g_layout g_probe_matched
+        python/heap_inspector/graph/interpreter_layout.cc g_interpreter g_found g_trouble
+        python/heap_inspector/naming/main_script.cc g_script
         python/interpreter.cc g_api g_known g_trouble
         python/module_entry.cc g_interpreters_entry
         recording/tensor_facts.cc g_forms g_forms_known
@@ -64,17 +64,17 @@ KEPT = {
         torch_events/operation_trace.cc g_torch g_learnt loaded
         tensor_values/tensor_view.cc g_forms g_is_known
         hooks/process/signals.cc next
-        python/agent/graph/type_fields.cc checked right
+        python/heap_inspector/graph/type_fields.cc checked right
         python/named_tensors.cc known
-        support/own_descriptors.cc known
+        support/private_descriptor_table.cc known
         tensor_values/element_numbers.cc table made
-        torch_events/first_operations.cc functions function
+        torch_events/torch_layout_probe.cc functions function
         find_nan/nan_finding.cc loaded""",
     GIVEN: """
         collector/jobs.cc g_write
         collector/write_dump.cc g_hook_check
         live/event_log.cc g_wake g_most_blocks
-        live/recorder.cc g_current_node g_growth g_facts
+        live/tracker.cc g_current_node g_growth g_facts
         oom/failing_thread.cc g_write
         python/exit_dump.cc g_write
         recording/recording.cc g_wake
@@ -84,7 +84,7 @@ KEPT = {
         stacks/python/python_check.cc g_test_program
         support/enough_memory.cc g_source
         support/locks/lock_word.cc g_observer
-        support/own_descriptors.cc g_serve
+        support/private_descriptor_table.cc g_serve
         torch_events/steps.cc g_step_listener
         find_nan/device_checks.cc g_device_found
         find_nan/find_nan.cc g_actions
@@ -94,7 +94,7 @@ KEPT = {
         collector/all_switch.cc g_stopped
         collector/collector_thread.cc g_started
         collector/settings_file.cc g_settings g_settings_size
-        collector/watches.cc g_limits_above g_look_at_ns g_shared_mapped
+        collector/memory_limits.cc g_limits_above g_look_at_ns g_shared_mapped
         live/event_log.cc g_events_wanted
         recording/recording.cc g_on g_given_up g_held g_on_afterwards
         stacks/capture.cc g_stop
@@ -110,12 +110,12 @@ KEPT = {
         torch_events/steps.cc g_marked g_counted
         values_file/values_switch.cc g_values
         watch/watch.cc g_waits_for_torch g_wanted
-        live/recorder.cc g_tensors_left_out""",
+        live/tracker.cc g_tensors_left_out""",
     ALIVE: """
         live/address_table.h g_row_arena
         live/allocation_table.cc g_allocations
         live/device_table.cc g_devices
-        live/earlier_tensors.cc g_ns g_tensors_found g_site g_detail
+        live/preexisting_tensors.cc g_ns g_tensors_found g_site g_detail
         live/node_table.cc g_nodes
         live/runtime_table.cc g_runtime_blocks
         live/serials.h g_newest_serial
@@ -131,7 +131,7 @@ KEPT = {
         support/arena.cc g_limited
         support/pages.cc g_mapped
         watch/variables/code_tracing.cc g_early g_early_count g_nothing
-        collector/watches.cc texts""",
+        collector/memory_limits.cc texts""",
     STANDS: """
         hooks/activation.cc g_activated
         hooks/attach.cc g_attached
@@ -148,19 +148,19 @@ KEPT = {
         watch/watched_calls.cc g_call_listener
         find_nan/device_checks.cc g_device_state
         torch_events/operation_trace.cc g_listeners g_listener_count g_of_operations g_of_nodes g_backward_listener
-        watch/said_values.cc g_current_scope
+        watch/api_values.cc g_current_scope
         torch_events/step_hook.cc g_hook_wanted g_hook_registered""",
     SCRATCH: """
         collector/collector_thread.cc g_wake g_collector_ended
-        collector/watches.cc g_reader
+        collector/memory_limits.cc g_reader
         oom/failing_thread.cc g_failure_reader
         oom/failure_record.cc t_runtime_call_failed t_reported t_failed_call
-        python/agent/foreign/python_heap.cc g_heap_text g_heap_buffer
+        python/heap_inspector/foreign/python_heap.cc g_heap_text g_heap_buffer
         support/ended_threads.cc g_ends g_next
         support/log.cc g_waiting_bytes g_written_bytes
         torch_events/backward_calls.cc g_device
         find_nan/nan_finding.cc g_text
-        support/own_descriptors.cc g_stack""",
+        support/private_descriptor_table.cc g_stack""",
     DEVICES: """
         devices/cupti/launch_counts.cc g_launches g_launch_sites
         devices/cupti/memory_activity.cc g_memory
@@ -176,7 +176,7 @@ KEPT = {
         stacks/thread_stack.h t_stack
         stacks/thread_stack.cc t_stack
         support/enough_memory.cc t_work t_innermost t_limit
-        support/own_descriptors.cc t_own
+        support/private_descriptor_table.cc t_own
         support/state.cc t_inside
         torch/unrecorded.cc t_unrecorded
         watch/callbacks.cc t_in_callback
@@ -188,7 +188,7 @@ KEPT = {
         collector/collector_thread.cc t_gate_held t_restart_after_fork
         collector/fork_restart.cc g_start g_postponed g_forking_frame
         hooks/process/program_signal.cc t_mask_before_fork
-        live/recorder.cc t_locked_for_fork
+        live/tracker.cc t_locked_for_fork
         support/fresh_in_child.cc g_fresh_states
         support/locks/lock_word.cc g_lock_generation""",
     MEMORY: """

@@ -1,5 +1,5 @@
 """The descriptor table of the program's threads is the program's: each source of preload/ that opens something is named here, with
-the reason why what it opens is not in that table (preload/support/own_descriptors.h).
+the reason why what it opens is not in that table (preload/support/private_descriptor_table.h).
 
 Prints each call in another file, and names that no longer open anything; exit status 1 where there are any.
 """
@@ -16,7 +16,7 @@ OPENS = re.compile(r"(?<![\w.>:])(?:::)?(open|openat|openat2|opendir|fopen|fdope
 COLLECTOR = "called on the collector thread alone"
 WRAPPED = "within with_own_descriptors() or run_with_own_descriptors()"
 REASONS = {
-    "support/own_descriptors.cc": "a table of our own, and how a number is moved out of the way without one",
+    "support/private_descriptor_table.cc": "a table of our own, and how a number is moved out of the way without one",
     "support/load_library.cc": "dlopen() for those who call it, which are in this list",
     "support/load_library.h": "the same",
     "support/small_file.cc": WRAPPED,
@@ -39,7 +39,7 @@ REASONS = {
     "hooks/torch/throw_function.cc": "RTLD_NOLOAD of the path that the loader has: nothing is opened",
 }
 # Classes with a function of that name, which opens no file.
-OWN_OPEN = {"python/agent/graph/steps.cc", "find_nan/possible_findings.h", "find_nan/possible_findings.cc"}
+OWN_OPEN = {"python/heap_inspector/graph/steps.cc", "find_nan/nan_candidates.h", "find_nan/nan_candidates.cc"}
 DECLARATION = re.compile(r"^ *(bool|int|\w+\*) (\w+::)?open\(")
 
 

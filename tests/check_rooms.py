@@ -19,7 +19,7 @@ MAX_FILES = 45  # sources in a folder: a header and its source count once
 EACH_OTHER = {
     "preload": """
         collector/collector collector/collector_thread
-        collector/collector collector/watches
+        collector/collector collector/memory_limits
         collector/refusal collector/write_dump
         devices/driver devices/nvml
         hooks/activation hooks/attach
@@ -31,11 +31,11 @@ EACH_OTHER = {
         live/snapshot_view live/tensor_table
         live/snapshot_view live/thread_table
         oom/holder_names oom/holdings
-        python/agent/foreign/python_heap python/bridge
-        python/agent/graph/attributes python/agent/graph/interpreter_layout
-        python/agent/graph/attributes python/objects
-        python/agent/graph/interpreter_layout python/agent/naming/frame_locals
-        python/agent/program_objects python/bridge
+        python/heap_inspector/foreign/python_heap python/bridge
+        python/heap_inspector/graph/attributes python/heap_inspector/graph/interpreter_layout
+        python/heap_inspector/graph/attributes python/objects
+        python/heap_inspector/graph/interpreter_layout python/heap_inspector/naming/frame_locals
+        python/heap_inspector/program_objects python/bridge
         python/bridge python/builtin_module
         python/bridge python/exit_dump
         python/bridge python/interpreter
@@ -48,8 +48,8 @@ EACH_OTHER = {
         values_file/value_batch values_file/value_store""",
     "analyzer": """
         forecast/growth forecast/sizes
-        leaks/case leaks/named_entries
-        leaks/case leaks/renamed_containers
+        leaks/leak_analysis leaks/named_entries
+        leaks/leak_analysis leaks/renamed_containers
         ownership/holders ownership/names_of_run
         process/python_attach process/remote_library
         symbols/native_symbols symbols/symbols

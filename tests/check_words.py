@@ -105,7 +105,7 @@ def main():
     assert list(unclear("x", "kept for want\n// of memory")), "a phrase over two lines is found"
     assert list(unclear("x", 'say("no want of memory")')) and not list(unclear("x", '{"reckoned":1}'))
     everything = list(texts())
-    gone = [(pathlib.Path("docs/a.md"), "see `hooks/gone.cc`, tests/gone and live/recorder.h of torch/csrc/autograd/engine.h")]
+    gone = [(pathlib.Path("docs/a.md"), "see `hooks/gone.cc`, tests/gone and live/tracker.h of torch/csrc/autograd/engine.h")]
     assert len(list(without_its_file(everything + gone))) - len(list(without_its_file(everything))) == 2
     wrong = [line for path, text in everything for line in unclear(path, text)] + undocumented()
     wrong += without_its_file(everything)

@@ -230,12 +230,12 @@ std::vector<GraphRelative> nearest_made_from(const GraphView& view, const Reach&
   std::set<uint32_t> seen{asked};
   for (uint32_t user : reach.nodes) {
     const uint32_t steps = reach.distance[user] + 1;
-    if (!found.empty() && (steps > found.front().steps || found.size() >= kMostRelatives)) break;
+    if (!found.empty() && (steps > found.front().steps || found.size() >= kMaxRelatives)) break;
     for (const GraphEdge& edge : view.graph.edges_of(user)) {
       if (edge.node == kNoNode) continue;
       for (uint32_t tensor : view.tensors.tensors_of(NodeOutput{edge.node, edge.input})) {
         std::string name = view.name(tensor);
-        if (name.empty() || found.size() >= kMostRelatives || !seen.insert(tensor).second) continue;
+        if (name.empty() || found.size() >= kMaxRelatives || !seen.insert(tensor).second) continue;
         std::vector<uint32_t> path = reach.path_to(user);
         path.push_back(edge.node);
         found.push_back({tensor, std::move(name), steps, std::move(path)});
@@ -252,9 +252,9 @@ std::vector<GraphRelative> nearest_used_for(const GraphView& view, const Reach& 
   std::vector<GraphRelative> found;
   for (uint32_t node : reach.nodes) {
     const uint32_t steps = reach.distance[node] + 1;
-    if (!found.empty() && (steps > found.front().steps || found.size() >= kMostRelatives)) break;
+    if (!found.empty() && (steps > found.front().steps || found.size() >= kMaxRelatives)) break;
     for (uint32_t tensor : view.tensors.tensors_of(node)) {
-      if (tensor == asked || found.size() >= kMostRelatives) continue;
+      if (tensor == asked || found.size() >= kMaxRelatives) continue;
       std::string name = view.name(tensor);
       if (name.empty()) continue;
       std::vector<uint32_t> path = reach.path_to(node);
@@ -278,7 +278,7 @@ std::vector<uint32_t> users_of_output(const GraphView& view, const NodeOutput& o
 std::vector<GraphRelative> named_among(const GraphView& view, std::span<const uint32_t> tensors, uint32_t asked) {
   std::vector<GraphRelative> found;
   for (uint32_t tensor : tensors) {
-    if (tensor == asked || found.size() >= kMostRelatives) continue;
+    if (tensor == asked || found.size() >= kMaxRelatives) continue;
     std::string name = view.name(tensor);
     if (!name.empty()) found.push_back({tensor, std::move(name), 0, {}});
   }

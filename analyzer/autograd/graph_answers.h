@@ -77,13 +77,13 @@ struct GraphRelative {
 struct GraphNeighbours {
   std::vector<uint32_t> nodes;  // where the search began: the node it came out of, else those that saved it
   bool saved_by = false;        // these are nodes that saved it as an input
-  // The nearest each way, all that are equally near (at most kMostRelatives). Of a tensor that was only saved, what
+  // The nearest each way, all that are equally near (at most kMaxRelatives). Of a tensor that was only saved, what
   // the operation that saved it was made from counts.
   std::vector<GraphRelative> made_from, used_for;
   std::vector<GraphRelative> same_node;     // other tensors that came out of its node
   std::vector<GraphRelative> same_storage;  // other tensors of its storage
 };
-inline constexpr size_t kMostRelatives = 8;
+inline constexpr size_t kMaxRelatives = 8;
 GraphNeighbours graph_neighbours(const GraphView& view, uint32_t tensor);
 
 }  // namespace tensorscope::analyzer

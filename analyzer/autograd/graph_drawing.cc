@@ -11,7 +11,7 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr size_t kMostClasses = 6;  // named in one box
+constexpr size_t kMaxClasses = 6;  // named in one box
 
 class Drawer {
  public:
@@ -46,11 +46,11 @@ class Drawer {
       ++counts[found->second].second;
     }
     std::string text;
-    for (size_t i = 0; i < counts.size() && i < kMostClasses; ++i) {
+    for (size_t i = 0; i < counts.size() && i < kMaxClasses; ++i) {
       text += (i > 0 ? ", " : "") + view_.graph.class_names[counts[i].first];
       if (counts[i].second > 1) text += " x" + std::to_string(counts[i].second);
     }
-    if (counts.size() > kMostClasses) text += " and " + std::to_string(counts.size() - kMostClasses) + " more";
+    if (counts.size() > kMaxClasses) text += " and " + std::to_string(counts.size() - kMaxClasses) + " more";
     return text;
   }
 

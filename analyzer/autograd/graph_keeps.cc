@@ -13,7 +13,7 @@ namespace {
 using format::ReferenceRoot;
 using format::SlotState;
 
-constexpr size_t kMostRows = 16;  // REFS lists no more for one tensor
+constexpr size_t kMaxRows = 16;  // REFS lists no more for one tensor
 
 }  // namespace
 
@@ -84,7 +84,7 @@ void GraphKeeps::count_python() {
     const TensorObject& object = references.tensors[tensor];
     const size_t rows = references.of(tensor).size();
     const bool referenced = object.known && object.state == uint8_t(format::WrapperState::referenced);
-    if (referenced && (rows == 0 || (rows >= kMostRows && object.references > rows))) {
+    if (referenced && (rows == 0 || (rows >= kMaxRows && object.references > rows))) {
       tensor_holders_[tensor].outside = true;
     }
   }

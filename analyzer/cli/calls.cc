@@ -30,7 +30,7 @@ struct CallsOptions {
   size_t top = 200;
 };
 
-constexpr size_t kMostCallBoxes = 5000;  // that Graphviz is asked to lay out
+constexpr size_t kMaxCallBoxes = 5000;  // that Graphviz is asked to lay out
 
 CallsFormat calls_format(const CallsOptions& options) {
   if (options.format) return *options.format;
@@ -110,7 +110,7 @@ class CallsAnswer {
         squashed ? exports::squashed_calls_dot(*squashed, picture) : exports::calls_dot(tree, picture);
     if (format_ == CallsFormat::dot) return dot;
     const size_t boxes = squashed ? squashed->nodes.size() : tree.nodes.size();
-    if (boxes > kMostCallBoxes) {
+    if (boxes > kMaxCallBoxes) {
       invocation_.say(fmt::format("the tree has {} boxes, too many to draw; use --depth N, --prune or --squash.",
                                   text::count(boxes)));
       return "";

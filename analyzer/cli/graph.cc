@@ -50,8 +50,8 @@ struct GraphOptions {
   analyzer::SymbolOptions symbols;
 };
 
-constexpr int kMostAsked = 100;      // tensors after one --of
-constexpr size_t kMostDrawn = 5000;  // boxes that Graphviz is asked to lay out
+constexpr int kMaxAsked = 100;      // tensors after one --of
+constexpr size_t kMaxDrawn = 5000;  // boxes that Graphviz is asked to lay out
 
 // One question with its answer in the format that was asked for.
 class Answer {
@@ -100,7 +100,7 @@ class Answer {
       text_ = dot;
       return kOk;
     }
-    if (drawing.boxes.size() > kMostDrawn) {
+    if (drawing.boxes.size() > kMaxDrawn) {
       invocation_.say(fmt::format("the graph has {} boxes, too many to draw; use --collapse repeat.",
                                   text::count(drawing.boxes.size())));
       return kBadInput;
@@ -262,7 +262,7 @@ void add_questions(CLI::App& verb, GraphOptions& options) {
   const std::array all{of, path, keeps, near};
   for (CLI::Option* option : all) {
     option->type_name(option == path ? "A B" : option == of ? "TENSOR ..." : "TENSOR")->group("Questions");
-    option->expected(option == path ? 2 : 1, option == path ? 2 : option == of ? kMostAsked : 1);
+    option->expected(option == path ? 2 : 1, option == path ? 2 : option == of ? kMaxAsked : 1);
     for (CLI::Option* other : all) {
       if (other != option) option->excludes(other);
     }

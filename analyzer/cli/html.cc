@@ -84,7 +84,7 @@ struct Recorded {
 // Returns whether a dump at exit was left out, after everything had been freed.
 bool add_leaks(analyzer::ComparedDumps& dumps, const std::vector<Recorded>& recordings,
                const analyzer::SymbolOptions& symbols, html::Page& page) {
-  constexpr size_t kEnough = 3, kLeastSteps = 6;
+  constexpr size_t kEnough = 3, kMinSteps = 6;
   html::Json leaks = html::leaks_data(dumps);
   const auto same_process = [&](const Recorded& recorded) {
     const analyzer::Process& process = dumps.last().dump.process;
@@ -99,7 +99,7 @@ bool add_leaks(analyzer::ComparedDumps& dumps, const std::vector<Recorded>& reco
       return joins && step.end_ns > last.process.dump_ns;
     });
     const auto steps = size_t(end - recorded.steps.begin());
-    if (steps >= kLeastSteps) {
+    if (steps >= kMinSteps) {
       std::vector<size_t> chosen = {steps / 3, steps * 2 / 3};
       if (!joins) chosen.push_back(steps - 1);
       std::vector<analyzer::Dump> all;

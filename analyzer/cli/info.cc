@@ -173,13 +173,13 @@ void device_rows(const analyzer::DeviceMemory& memory, const Add& add) {
 
 // "libtorch_cpu.so 121.0 MiB, [heap] 80.0 MiB, 340 others 22.0 MiB"
 std::string largest_mappings(const std::vector<analyzer::Mapping>& mappings) {
-  constexpr size_t kMost = 4;
+  constexpr size_t kMax = 4;
   std::string out;
   uint64_t others = 0, others_bytes = 0;
   size_t shown = 0;
   for (const analyzer::Mapping& row : mappings) {
     const bool anonymous = format::MappingKind(row.kind) == format::MappingKind::anonymous;
-    if (shown == kMost || (row.name.empty() && !anonymous)) {
+    if (shown == kMax || (row.name.empty() && !anonymous)) {
       others += row.count;
       others_bytes += row.resident;
       continue;
@@ -221,18 +221,18 @@ void add_process_parts(const analyzer::ProcessParts& parts, const Add& add) {
 // "61.2 MiB left; this process 1.0 MiB, python (4243) 800.0 KiB"
 template <typename Add>
 void add_shared_memory(const Dump& dump, const Add& add) {
-  constexpr size_t kMost = 4;
+  constexpr size_t kMax = 4;
   const analyzer::ProcessParts& parts = dump.process_parts;
   if (parts.shared_total == 0) return;
   std::string text = text::bytes(parts.shared_left) + " left";
-  for (size_t i = 0; i < std::min(parts.shared_holders.size(), kMost); ++i) {
+  for (size_t i = 0; i < std::min(parts.shared_holders.size(), kMax); ++i) {
     const analyzer::SharedHolder& holder = parts.shared_holders[i];
     const std::string who = holder.pid == dump.process.pid ? "this process"
                             : holder.pid == 0              ? fmt::format("of no process ({})", holder.name)
                                                            : fmt::format("{} ({})", holder.name, holder.pid);
     text += fmt::format("{} {} {}", i == 0 ? ";" : ",", who, text::bytes(holder.bytes));
   }
-  if (parts.shared_holders.size() > kMost) text += fmt::format(", {} more", parts.shared_holders.size() - kMost);
+  if (parts.shared_holders.size() > kMax) text += fmt::format(", {} more", parts.shared_holders.size() - kMax);
   if (!parts.shared_detail.empty()) text += "; " + parts.shared_detail;
   add("/dev/shm", text::bytes(parts.shared_total), text);
 }

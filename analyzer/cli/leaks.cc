@@ -39,8 +39,8 @@ std::vector<analyzer::Dump> read(const std::vector<std::string>& paths) {
 
 // What to type where one dump was given and others of the run lie beside it; "" where there are none.
 std::string comparison(const analyzer::Dump& dump) {
-  constexpr size_t kMostFiles = 256, kEarlier = 2;
-  std::vector<analyzer::RunDump> beside = analyzer::dumps_beside(dump.path, dump.process, kMostFiles);
+  constexpr size_t kMaxFiles = 256, kEarlier = 2;
+  std::vector<analyzer::RunDump> beside = analyzer::dumps_beside(dump.path, dump.process, kMaxFiles);
   std::erase_if(beside, [&](const analyzer::RunDump& other) { return other.dump_ns >= dump.process.dump_ns; });
   if (beside.empty()) return "";
   std::sort(beside.begin(), beside.end(), [](const auto& a, const auto& b) { return a.dump_ns < b.dump_ns; });

@@ -11,7 +11,7 @@
 #include "memory/filter_values.h"
 #include "memory/taken_names.h"
 #include "oom/earlier_names.h"
-#include "oom/story.h"
+#include "oom/oom_analysis.h"
 #include "recording/moment.h"
 #include "text/dump/holders.h"
 #include "text/oom/report.h"
@@ -65,16 +65,16 @@ int oom(const OomOptions& options, Invocation& invocation) {
                                       : analyzer::device_named(options.device, devices_of(dump), dump.path);
   const std::vector<analyzer::View> whole = dumps.whole_views();
   dumps.select({.devices = {device.text()}});
-  const analyzer::oom::Story story = analyzer::oom::story_of(whole, dumps.views(), device);
+  const analyzer::oom::OomAnalysis analysis = analyzer::oom::oom_analysis_of(whole, dumps.views(), device);
 
   if (options.json) {
-    const size_t shown = options.top == 0 ? story.places.size() : std::min(options.top, story.places.size());
+    const size_t shown = options.top == 0 ? analysis.places.size() : std::min(options.top, analysis.places.size());
     std::vector<std::string> held;
-    for (size_t i = 0; i < shown; ++i) held.push_back(text::held_by(dumps.last(), story.places[i]));
-    invocation.out += exports::oom_json(whole, story, held);
+    for (size_t i = 0; i < shown; ++i) held.push_back(text::held_by(dumps.last(), analysis.places[i]));
+    invocation.out += exports::oom_json(whole, analysis, held);
   } else {
     const text::OomTextOptions how{options.top, options.full_stacks, !options.no_glossary};
-    invocation.out += oom_text(dumps, story, how, invocation.terminal);
+    invocation.out += oom_text(dumps, analysis, how, invocation.terminal);
   }
   return finish(invocation, dumps, kOk);
 }

@@ -32,9 +32,9 @@ struct ShowOptions {
   analyzer::SymbolOptions symbols;
 };
 
-constexpr size_t kMostLines = 12;     // of names or holders
-constexpr size_t kMostOfOneName = 5;  // tensors that are shown for it
-constexpr int kLabel = 9;             // width of the column of names
+constexpr size_t kMaxLines = 12;     // of names or holders
+constexpr size_t kMaxOfOneName = 5;  // tensors that are shown for it
+constexpr int kLabel = 9;            // width of the column of names
 
 bool known(const Tensor& tensor, TensorKnown what) { return (tensor.known & uint32_t(what)) != 0; }
 bool flag(const Tensor& tensor, TensorFlag what) { return (tensor.flags & uint32_t(what)) != 0; }
@@ -93,18 +93,18 @@ std::string storage_words(const analyzer::OpenedDump& opened, uint32_t index) {
 }
 
 std::string other_tensors(const analyzer::OpenedDump& opened, uint32_t index) {
-  constexpr size_t kMost = 8;
+  constexpr size_t kMax = 8;
   const Tensor& tensor = opened.dump.tensors[index];
   if (tensor.storage == kNone) return "";
   std::string text;
   size_t others = 0;
   for (uint32_t other : opened.dump.storages[tensor.storage].tensors) {
-    if (other == index || ++others > kMost) continue;
+    if (other == index || ++others > kMax) continue;
     const Tensor& entry = opened.dump.tensors[other];
     text += fmt::format("{}#{} {}{}", text.empty() ? "" : ", ", entry.serial,
                         flag(entry, TensorFlag::view) ? "view " : "", entry.shape_text());
   }
-  if (others > kMost) text += fmt::format(" and {} more", text::count(others - kMost));
+  if (others > kMax) text += fmt::format(" and {} more", text::count(others - kMax));
   return text;
 }
 
@@ -200,7 +200,7 @@ std::vector<std::string> slots_of(const analyzer::OpenedDump& opened, uint32_t n
 }
 
 void add_meaning(text::Table& facts, const analyzer::OpenedDump& opened, uint32_t index, bool full) {
-  const size_t most = full ? SIZE_MAX : kMostLines;
+  const size_t most = full ? SIZE_MAX : kMaxLines;
   const Tensor& tensor = opened.dump.tensors[index];
   const analyzer::Holders& holders = opened.holders;
   if (holders.category(index) != analyzer::Category::unknown) {
@@ -223,7 +223,7 @@ void add_meaning(text::Table& facts, const analyzer::OpenedDump& opened, uint32_
   for (uint32_t node = 0; node < graph.nodes.size(); ++node) {
     if (graph.nodes[node].address != tensor.grad_fn) continue;
     const std::vector<std::string> lines = slots_of(opened, node);
-    add_lines(facts, "", lines, lines.size(), kMostLines);
+    add_lines(facts, "", lines, lines.size(), kMaxLines);
     break;
   }
 }
@@ -323,13 +323,13 @@ std::vector<uint32_t> asked_for(const analyzer::OpenedDump& opened, const ShowOp
                                 Invocation& invocation) {
   auto names = [&opened](uint32_t tensor) -> const auto& { return opened.holders.names(tensor); };
   const std::vector<uint32_t> found = find_tensors(opened.dump, names, options.dump, text, invocation);
-  if (found.size() <= kMostOfOneName) return found;
+  if (found.size() <= kMaxOfOneName) return found;
   std::string list;
-  for (size_t i = 0; i < kMostOfOneName; ++i) {
+  for (size_t i = 0; i < kMaxOfOneName; ++i) {
     list += fmt::format("{}#{}", i == 0 ? "" : ", ", opened.dump.tensors[found[i]].serial);
   }
   invocation.say(fmt::format("{1} tensors are named '{0}': {2} and {3} more; give an id.", text,
-                             text::count(found.size()), list, text::count(found.size() - kMostOfOneName)));
+                             text::count(found.size()), list, text::count(found.size() - kMaxOfOneName)));
   return {};
 }
 

@@ -55,12 +55,12 @@ class Progress {
 
 // A name of the processes that would have to be asked instead.
 std::string children_words(pid_t pid) {
-  constexpr size_t kMost = 8;
+  constexpr size_t kMax = 8;
   const std::vector<pid_t> children = process::profiled_descendants(pid);
   std::string text;
-  for (size_t i = 0; i < children.size() && i < kMost; ++i)
+  for (size_t i = 0; i < children.size() && i < kMax; ++i)
     text += (i > 0 ? ", " : "") + process::process_words(children[i]);
-  if (children.size() > kMost) text += fmt::format(" and {} more", children.size() - kMost);
+  if (children.size() > kMax) text += fmt::format(" and {} more", children.size() - kMax);
   if (text.empty()) return "";
   return fmt::format(
       "{} running under the profiler: {}; use --children to dump all.",
@@ -113,9 +113,9 @@ bool ask(process::AskedProcess& asked, Invocation& invocation) {
 
 // A dump of some size has tensors: only a small one is read.
 bool is_empty(const std::string& path) {
-  constexpr uint64_t kMostBytes = 4 << 20;
+  constexpr uint64_t kMaxBytes = 4 << 20;
   std::error_code error;
-  if (fs::file_size(path, error) > kMostBytes || error) return false;
+  if (fs::file_size(path, error) > kMaxBytes || error) return false;
   try {
     return analyzer::read_dump_or_moment(path).tensors.empty();
   } catch (const analyzer::BadInput&) {

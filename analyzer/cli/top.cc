@@ -25,7 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kShareOfProgram = 20;  // a refresh may take the program a twentieth of the interval
-constexpr uint64_t kLeastIntervalNs = 100'000'000;
+constexpr uint64_t kMinIntervalNs = 100'000'000;
 constexpr int kPollMs = 50;
 
 struct TopOptions {
@@ -228,7 +228,7 @@ void Top::draw(top::TopTerminal& terminal) {
 }
 
 void Top::change_interval(bool longer) {
-  interval_ns_ = longer ? interval_ns_ * 2 : std::max(kLeastIntervalNs, interval_ns_ / 2);
+  interval_ns_ = longer ? interval_ns_ * 2 : std::max(kMinIntervalNs, interval_ns_ / 2);
   next_ = Clock::now() + std::chrono::nanoseconds(interval());
 }
 

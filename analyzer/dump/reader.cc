@@ -2,7 +2,7 @@
 
 #include "dump/byte_source.h"
 #include "dump/chunk_reader.h"
-#include "dump/row_collector.h"
+#include "dump/dump_decoder.h"
 #include "tensorscope/dump_format.h"
 
 namespace tensorscope::analyzer {
@@ -12,7 +12,7 @@ namespace {
 Dump read_source(const ByteSource& source, const std::string& path, const std::string& name) {
   Dump dump;
   dump.path = path;
-  RowCollector rows(dump, name);
+  DumpDecoder rows(dump, name);
   std::vector<std::string> problems = walk_chunks(source, name, [&](const ChunkView& chunk) {
     rows.add(chunk);
     return chunk.type != format::kEnd;
@@ -46,7 +46,7 @@ Process read_process(const std::string& path) {
 
 Process read_process(const ByteSource& source, const std::string& name) {
   Dump dump;
-  RowCollector rows(dump, name);
+  DumpDecoder rows(dump, name);
   const auto take_one = [&](const ChunkView& chunk) {
     if (chunk.type == format::kProcess) rows.add(chunk);
     return false;

@@ -17,10 +17,10 @@ std::string cell_words(const Cell& cell) {
   switch (cell.kind) {
     case Cell::Kind::null:
       return "";
-    case Cell::Kind::whole:
-      return std::to_string(cell.whole);
-    case Cell::Kind::real:
-      return fmt::format("{}", cell.real);
+    case Cell::Kind::int64:
+      return std::to_string(cell.int64);
+    case Cell::Kind::float64:
+      return fmt::format("{}", cell.float64);
     case Cell::Kind::text:
       return analyzer::printable(cell.text);
   }
@@ -32,10 +32,10 @@ Json cell_json(const Cell& cell) {
   switch (cell.kind) {
     case Cell::Kind::null:
       return nullptr;
-    case Cell::Kind::whole:
-      return cell.whole;
-    case Cell::Kind::real:
-      return cell.real;
+    case Cell::Kind::int64:
+      return cell.int64;
+    case Cell::Kind::float64:
+      return cell.float64;
     case Cell::Kind::text:
       return std::string(cell.text);
   }

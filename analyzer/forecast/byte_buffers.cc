@@ -11,18 +11,18 @@ std::pair<double, double> kept_in_half(const Device& device) {
   return device.is_cpu() ? std::pair(0.1, 1.0) : std::pair(0.5, 0.5);
 }
 
-void scale_what_grows(Play& play, PlayEdit& edit, size_t change, uint32_t piece, double least, double most) {
-  const Growth whole = play.growths[play.pieces[piece].growth];
+void scale_what_grows(Replay& replay, ReplayEdit& edit, size_t change, uint32_t piece, double least, double most) {
+  const Growth whole = replay.growths[replay.blocks[piece].growth];
   if (!whole.varies()) return;
-  Piece rest = play.pieces[piece];
+  ReplayBlock rest = replay.blocks[piece];
   rest.like = rest.block;
   rest.block = kNone;
-  rest.growth = play.add(Growth::constant(whole.constant_part()));
-  Piece& growing = play.pieces[piece];
-  growing.growth = play.add(whole.growing_part());
+  rest.growth = replay.add(Growth::constant(whole.constant_part()));
+  ReplayBlock& growing = replay.blocks[piece];
+  growing.growth = replay.add(whole.growing_part());
   growing.factor *= (least + most) / 2;
   growing.unsure = (most - least) / (most + least);
-  const uint32_t number = play.add(rest);
+  const uint32_t number = replay.add(rest);
   edit.make(change, number);
   if (edit.freed(piece) != SIZE_MAX) edit.free(edit.freed(piece), number);
 }

@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "forecast/play.h"
+#include "forecast/replay.h"
 #include "forecast/samples.h"
-#include "forecast/whatif/play_edit.h"
+#include "forecast/whatif/replay_edit.h"
 
 namespace tensorscope::analyzer::forecast {
 
@@ -17,6 +17,6 @@ std::pair<double, double> kept_in_half(const Device& device);
 
 // `change` makes the piece. What grows of it has between `least` and `most` of its bytes; the rest becomes a piece of
 // its own.
-void scale_what_grows(Play& play, PlayEdit& edit, size_t change, uint32_t piece, double least, double most);
+void scale_what_grows(Replay& replay, ReplayEdit& edit, size_t change, uint32_t piece, double least, double most);
 
 }  // namespace tensorscope::analyzer::forecast

@@ -15,10 +15,10 @@ namespace tensorscope::analyzer::forecast {
 
 namespace {
 
-constexpr int64_t kMostTried = int64_t(1) << 40;
-constexpr double kLeastMatched = 0.5;
+constexpr int64_t kMaxTried = int64_t(1) << 40;
+constexpr double kMinMatched = 0.5;
 // Libraries may take another path at a size that was not seen: 0.06 % of the peak in the worst of the checked models.
-constexpr double kLeastError = 0.001;
+constexpr double kMinError = 0.001;
 
 // Parts of the peak that a what-if may be off by, at the least: twice what the checked models were off by.
 double least_error(const Changes& changes, bool cpu) {
@@ -30,7 +30,7 @@ double least_error(const Changes& changes, bool cpu) {
 }
 
 Powers highest(Powers a, const Powers& b) {
-  for (size_t i = 0; i < kMostSizes; ++i) a[i] = std::max(a[i], b[i]);
+  for (size_t i = 0; i < kMaxSizes; ++i) a[i] = std::max(a[i], b[i]);
   return a;
 }
 
@@ -57,27 +57,27 @@ class Forecaster {
     Matched matched = match_blocks(samples_, out_.sizes, out_.base);
     const Sample& base = samples_[out_.base];
     out_.matched = double(matched_at_peak(samples_, matched, out_.base)) / double(std::max<uint64_t>(1, base.peak));
-    if (out_.matched < kLeastMatched) {
+    if (out_.matched < kMinMatched) {
       throw BadInput(fmt::format(
           "the inputs are of different programs: {:.0f} % of the peak of {} is allocated where the others allocate "
           "nothing.",
           100 * (1 - out_.matched), base.file));
     }
-    const Play play = play_of(base, std::move(matched));
-    std::optional<Play> by_read_names;
+    const Replay replay = replay_of(base, std::move(matched));
+    std::optional<Replay> by_read_names;
     if (lack_names()) {
-      by_read_names = play_of(base, match_blocks(samples_, out_.sizes, out_.base, &Block::read_key));
+      by_read_names = replay_of(base, match_blocks(samples_, out_.sizes, out_.base, &Block::read_key));
       missed_by_read_names_ = missed_part(checks_of(*by_read_names));
     }
-    out_.checks = checks_of(play);
-    note_reserved(play);
-    const PeakAt at = peak(play, out_.target);
-    out_.plain = outcome(play, at, by_read_names);
+    out_.checks = checks_of(replay);
+    note_reserved(replay);
+    const PeakAt at = peak(replay, out_.target);
+    out_.plain = outcome(replay, at, by_read_names);
     out_.peak_moves = base.recording && at.change != base.at_peak;
-    sum_up(play, at.change);
+    sum_up(replay, at.change);
     for (const auto& [name, changes] : question_.scenarios) {
-      Play changed = with_changes(play, base, changes);
-      std::optional<Play> other;
+      Replay changed = with_changes(replay, base, changes);
+      std::optional<Replay> other;
       if (by_read_names) other = with_changes(*by_read_names, base, changes);
       PeakAt at_peak = peak(changed, out_.target);
       Outcome then = outcome(changed, at_peak, other, least_error(changes, base.device.is_cpu()));
@@ -134,19 +134,20 @@ class Forecaster {
     });
   }
 
-  std::vector<Check> checks_of(const Play& play) const {
+  std::vector<Check> checks_of(const Replay& replay) const {
     std::vector<Check> checks;
-    for (size_t i = 0; i < samples_.size(); ++i) checks.push_back({i, peak(play, values_of(out_.sizes, i)).bytes});
+    for (size_t i = 0; i < samples_.size(); ++i) checks.push_back({i, peak(replay, values_of(out_.sizes, i)).bytes});
     return checks;
   }
 
-  void note_reserved(const Play& play) {
+  void note_reserved(const Replay& replay) {
     for (size_t i = 0; i < samples_.size(); ++i) {
       const SizeValues values = values_of(out_.sizes, i);
       const auto seen = double(samples_[i].reserved_peak);
       if (seen == 0) continue;
       reserves_ = true;
-      reserved_miss_ = std::max(reserved_miss_, std::abs(double(reserved_peaks(play, values).reserved) - seen) / seen);
+      reserved_miss_ =
+          std::max(reserved_miss_, std::abs(double(reserved_peaks(replay, values).reserved) - seen) / seen);
     }
   }
 
@@ -161,29 +162,29 @@ class Forecaster {
   }
 
   // Nothing where the inputs are of no device that reserves memory.
-  ReservedPeaks reserved_at_target(const Play& play) const {
-    return reserves_ ? reserved_peaks(play, out_.target) : ReservedPeaks();
+  ReservedPeaks reserved_at_target(const Replay& replay) const {
+    return reserves_ ? reserved_peaks(replay, out_.target) : ReservedPeaks();
   }
 
   // What a device's allocator leaves at blocks without cutting it off counts, and does not grow with the requests.
-  PeakRange range(const Play& play, const PeakAt& at, const ReservedPeaks& device, double missed) const {
+  PeakRange range(const Replay& replay, const PeakAt& at, const ReservedPeaks& device, double missed) const {
     const SizeValues base = base_values();
-    const double above = highest_possible(play, out_.target, base).bytes - at.bytes;
-    const double below = at.bytes - least_possible(play, out_.target, base).bytes;
-    const double more = std::max(above, spread_after(play, at.change, out_.target, base)) + missed * at.bytes;
-    const double least = kLeastError * at.bytes;
+    const double above = highest_possible(replay, out_.target, base).bytes - at.bytes;
+    const double below = at.bytes - least_possible(replay, out_.target, base).bytes;
+    const double more = std::max(above, spread_after(replay, at.change, out_.target, base)) + missed * at.bytes;
+    const double least = kMinError * at.bytes;
     const double ends_of_blocks = double(device.allocated) - at.bytes;
     return {at.bytes, std::max({more, least, ends_of_blocks}), std::max(below + missed * at.bytes, least)};
   }
 
   // `least`: a part of the peak that it may be off by in any case; of what it may be where types are not known for lack
   // of files: with them the peak is one within the range, and has that error.
-  static void widen(PeakRange& peak, const Play& play, double least) {
-    if (play.unread) {
+  static void widen(PeakRange& peak, const Replay& replay, double least) {
+    if (replay.unread) {
       peak.more += least * peak.most();
       peak.less += least * peak.least();
     }
-    peak.more = std::max({peak.more, least * peak.bytes, play.held});
+    peak.more = std::max({peak.more, least * peak.bytes, replay.held});
     peak.less = std::max(peak.less, least * peak.bytes);
     even_out(peak);
   }
@@ -193,17 +194,17 @@ class Forecaster {
     if (peak.less > kOneWay * peak.more) peak.less = peak.more;
   }
 
-  PeakRange peak_of(const Play& play, const PeakAt& at, const ReservedPeaks& device, double missed,
+  PeakRange peak_of(const Replay& replay, const PeakAt& at, const ReservedPeaks& device, double missed,
                     double least) const {
-    PeakRange result = range(play, at, device, missed);
-    widen(result, play, least);
+    PeakRange result = range(replay, at, device, missed);
+    widen(result, replay, least);
     return result;
   }
-  PeakRange peak_of(const Play& play, double missed, double least) const {
-    return peak_of(play, peak(play, out_.target), reserved_at_target(play), missed, least);
+  PeakRange peak_of(const Replay& replay, double missed, double least) const {
+    return peak_of(replay, peak(replay, out_.target), reserved_at_target(replay), missed, least);
   }
   // `other`: by what can be read of call stacks, where that is not all: then it may be either, or in between.
-  PeakRange or_other(PeakRange result, const std::optional<Play>& other, double least) const {
+  PeakRange or_other(PeakRange result, const std::optional<Replay>& other, double least) const {
     if (!other) return result;
     const PeakRange may_be = peak_of(*other, missed_by_read_names_, least);
     result.more = std::max(result.more, may_be.most() - result.bytes);
@@ -213,31 +214,32 @@ class Forecaster {
   }
 
   // `least`: a part of the peak that it may be off by in any case.
-  Outcome outcome(const Play& play, const PeakAt& at, const std::optional<Play>& other, double least = 0) const {
+  Outcome outcome(const Replay& replay, const PeakAt& at, const std::optional<Replay>& other, double least = 0) const {
     Outcome result;
     const double missed = missed_part(out_.checks);
-    const ReservedPeaks device = reserved_at_target(play);
-    const PeakRange known = peak_of(play, at, device, missed, least);
+    const ReservedPeaks device = reserved_at_target(replay);
+    const PeakRange known = peak_of(replay, at, device, missed, least);
     result.peak = or_other(known, other, least);
-    result.unread = play.unread || result.peak.more > known.more || result.peak.less > known.less;
+    result.unread = replay.unread || result.peak.more > known.more || result.peak.less > known.less;
     if (reserves_) reserve(result, device);
     // Where there is no memory for it, torch takes an algorithm that needs less (seen with torch 2.11 on an H100).
-    std::optional<Play> needed;
+    std::optional<Replay> needed;
     if (samples_[out_.base].convolves) {
-      needed = without_scratch(play);
-      std::optional<Play> other_needed;
+      needed = without_scratch(replay);
+      std::optional<Replay> other_needed;
       if (other) other_needed = without_scratch(*other);
       result.without_scratch = or_other(peak_of(*needed, missed, least), other_needed, least);
     }
     if (!question_.limit) return result;
     const double limit = double(*question_.limit);
     result.fits = fits(result, limit);
-    for (size_t i = 0; i < out_.sizes.size(); ++i) result.largest.push_back(largest(needed ? *needed : play, i, limit));
+    for (size_t i = 0; i < out_.sizes.size(); ++i)
+      result.largest.push_back(largest(needed ? *needed : replay, i, limit));
     return result;
   }
 
   // The numbers that are shown; whether it fits, and the largest sizes, stay as they are.
-  void leave_out_scratch(Outcome& outcome, const Play& without) const {
+  void leave_out_scratch(Outcome& outcome, const Replay& without) const {
     outcome.scratch_as_recorded = std::max(0.0, outcome.peak.bytes - outcome.without_scratch.bytes);
     outcome.peak = outcome.without_scratch;
     if (reserves_) reserve(outcome, reserved_at_target(without));
@@ -248,11 +250,11 @@ class Forecaster {
     outcome.reserved = {bytes, reserved_miss_ * bytes + outcome.peak.more, reserved_miss_ * bytes + outcome.peak.less};
   }
 
-  std::vector<UnknownType> unknown_types(const Play& play, size_t change) const {
+  std::vector<UnknownType> unknown_types(const Replay& replay, size_t change) const {
     const Sample& base = samples_[out_.base];
     std::map<std::string, UnknownType> sites;
-    for (const LivePiece& live : live_after(play, change, out_.target)) {
-      const Piece& piece = play.pieces[live.piece];
+    for (const LiveBlock& live : live_after(replay, change, out_.target)) {
+      const ReplayBlock& piece = replay.blocks[live.piece];
       if (piece.unsure == 0 || live.bytes == 0 || piece.place() == kNone) continue;
       const std::string where = place_of(base, piece.place()), modules = base.modules(piece.place());
       UnknownType& site = sites[where + "\n" + starred(modules)];
@@ -275,20 +277,20 @@ class Forecaster {
   }
 
   // By bisection, of what is predicted without its error.
-  LargestSize largest(const Play& play, size_t size, double limit) const {
+  LargestSize largest(const Replay& replay, size_t size, double limit) const {
     LargestSize result;
     result.size = size;
     SizeValues at = out_.target;
     const auto passes = [&](int64_t value) {
       at[size] = value;
-      return peak(play, at).bytes <= limit;
+      return peak(replay, at).bytes <= limit;
     };
     int64_t low = 0, high = 1;
-    while (high < kMostTried && passes(high)) {
+    while (high < kMaxTried && passes(high)) {
       low = high;
       high *= 2;
     }
-    if (high >= kMostTried) {
+    if (high >= kMaxTried) {
       result.value = low;
       result.more = true;
       return result;
@@ -300,10 +302,10 @@ class Forecaster {
     result.value = low;
     result.none = low == 0;
     at[size] = low + 1;
-    const size_t over = first_over(play, at, limit);
-    if (over >= play.changes.size()) return result;
-    const Piece& piece = play.pieces[play.changes[over].block];
-    result.first_over_bytes = play.growths[piece.growth].bytes(at) * piece.factor;
+    const size_t over = first_over(replay, at, limit);
+    if (over >= replay.changes.size()) return result;
+    const ReplayBlock& piece = replay.blocks[replay.changes[over].block];
+    result.first_over_bytes = replay.growths[piece.growth].bytes(at) * piece.factor;
     if (piece.block != kNone) {
       result.first_over = place_of(samples_[out_.base], piece.block);
     } else {
@@ -312,22 +314,22 @@ class Forecaster {
     return result;
   }
 
-  void sum_up(const Play& play, size_t change) {
+  void sum_up(const Replay& replay, size_t change) {
     const Sample& base = samples_[out_.base];
     std::map<std::string, SiteRow> sites;
     std::map<Category, CategoryRow> categories;
     const SizeValues from = base_values();
-    const std::vector<LivePiece> at_peak = live_after(play, change, out_.target);
-    for (const LivePiece& live : at_peak) {
-      const Piece& piece = play.pieces[live.piece];
+    const std::vector<LiveBlock> at_peak = live_after(replay, change, out_.target);
+    for (const LiveBlock& live : at_peak) {
+      const ReplayBlock& piece = replay.blocks[live.piece];
       if (live.bytes == 0) continue;
-      const Growth& growth = play.growths[piece.growth];
+      const Growth& growth = replay.growths[piece.growth];
       CategoryRow& category = categories[piece.category];
       category.predicted.bytes += live.bytes;
       category.predicted.spread += growth.spread(out_.target, from) * piece.factor;
       category.powers = highest(category.powers, growth.powers());
     }
-    add_sites(sites, play, at_peak);
+    add_sites(sites, replay, at_peak);
     for (size_t i = 0; i < samples_.size(); ++i) {
       const Sample& sample = samples_[i];
       std::vector<uint8_t> alive(sample.blocks.size());
@@ -353,7 +355,7 @@ class Forecaster {
     std::ranges::stable_sort(out_.sites, more);
     // What may be off counts where it may make the peak.
     std::map<std::string, SiteRow> doubtful;
-    add_sites(doubtful, play, live_after(play, highest_possible(play, out_.target, from).change, out_.target));
+    add_sites(doubtful, replay, live_after(replay, highest_possible(replay, out_.target, from).change, out_.target));
     for (auto& [key, site] : doubtful) {
       if (site.predicted.spread > 0 && site.basis >= Basis::assumed) out_.unexplained.push_back(std::move(site));
     }
@@ -361,12 +363,12 @@ class Forecaster {
         out_.unexplained, [](const SiteRow& a, const SiteRow& b) { return a.predicted.spread > b.predicted.spread; });
   }
 
-  void add_sites(std::map<std::string, SiteRow>& sites, const Play& play, const std::vector<LivePiece>& alive) {
+  void add_sites(std::map<std::string, SiteRow>& sites, const Replay& replay, const std::vector<LiveBlock>& alive) {
     const SizeValues from = base_values();
-    for (const LivePiece& live : alive) {
-      const Piece& piece = play.pieces[live.piece];
+    for (const LiveBlock& live : alive) {
+      const ReplayBlock& piece = replay.blocks[live.piece];
       if (live.bytes == 0) continue;
-      const Growth& growth = play.growths[piece.growth];
+      const Growth& growth = replay.growths[piece.growth];
       SiteRow& site = row(sites, samples_[out_.base], piece.block);
       site.predicted.bytes += live.bytes;
       site.predicted.spread += growth.spread(out_.target, from) * piece.factor;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "forecast/play.h"
+#include "forecast/replay.h"
 #include "forecast/samples.h"
 #include "forecast/sizes.h"
 #include "forecast/whatif/scenario.h"

@@ -15,7 +15,7 @@ constexpr double kRounding = 0.01;
 constexpr std::array<Powers, 7> kForms = {{{1, 0}, {0, 1}, {1, 1}, {2, 0}, {0, 2}, {1, 2}, {2, 1}}};
 
 bool possible(const Powers& powers, size_t sizes) {
-  for (size_t i = sizes; i < kMostSizes; ++i) {
+  for (size_t i = sizes; i < kMaxSizes; ++i) {
     if (powers[i] != 0) return false;
   }
   return true;
@@ -226,7 +226,7 @@ double Growth::bytes(const SizeValues& at) const {
   return std::max(0.0, round_up(result * itemsize_, rounding_) * std::max(0.0, terms_.back().value(at)) - left_out_);
 }
 
-double Growth::constant_part() const { return bytes(SizeValues(kMostSizes, 0)); }
+double Growth::constant_part() const { return bytes(SizeValues(kMaxSizes, 0)); }
 
 Growth Growth::growing_part() const {
   Growth part = *this;
@@ -261,7 +261,7 @@ Powers Growth::powers() const {
   Powers result{};
   for (const Term& term : terms_) {
     if (term.factor <= 0) continue;
-    for (size_t i = 0; i < kMostSizes; ++i) {
+    for (size_t i = 0; i < kMaxSizes; ++i) {
       result[i] = product_ ? uint8_t(result[i] + term.powers[i]) : std::max(result[i], term.powers[i]);
     }
   }

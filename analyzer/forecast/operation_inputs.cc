@@ -63,13 +63,13 @@ std::vector<Weight> weights_of(const Sample& base) {
   const Dump& dump = base.opened->dump;
   const Holders& holders = base.opened->holders;
   for (size_t i = 0; i < dump.storages.size(); ++i) {
-    const uint32_t speaker = holders.speaker(uint32_t(i));
-    if (dump.storages[i].device != base.device || speaker == kNone) continue;
-    const Tensor& tensor = dump.tensors[speaker];
-    if (holders.category(speaker) != Category::parameter || tensor.sizes.empty()) continue;
+    const uint32_t representative = holders.representative(uint32_t(i));
+    if (dump.storages[i].device != base.device || representative == kNone) continue;
+    const Tensor& tensor = dump.tensors[representative];
+    if (holders.category(representative) != Category::parameter || tensor.sizes.empty()) continue;
     const int64_t columns = tensor.sizes.size() < 2 ? 0 : tensor.sizes[1];
     weights.push_back(
-        {holders.module(speaker), tensor.sizes, tensor.sizes[0], columns, double(dump.storages[i].own_nbytes)});
+        {holders.module(representative), tensor.sizes, tensor.sizes[0], columns, double(dump.storages[i].own_nbytes)});
   }
   return weights;
 }
@@ -206,7 +206,7 @@ OperationInputs::Joined OperationInputs::joined(uint32_t index, uint32_t piece) 
 }
 
 bool OperationInputs::with_number(const Operation& operation) const {
-  return std::ranges::any_of(operation.pieces, [&](uint32_t piece) {
+  return std::ranges::any_of(operation.blocks, [&](uint32_t piece) {
     return block_of(piece).shape_known ? block_of(piece).ndim == 0 : block_of(piece).nbytes <= 8;
   });
 }
@@ -320,7 +320,7 @@ OperationInputs::Pair OperationInputs::product(uint32_t index, int64_t numel, st
   const Operation& operation = operations_.all[index];
   if (shape.size() < 2 || numel == 0) return {};
   const int64_t rows = shape[shape.size() - 2], columns = shape.back(), batch = numel / rows / columns;
-  constexpr size_t kMost = 16;
+  constexpr size_t kMax = 16;
   const std::string& module = module_of(index);
   const std::string around = module.substr(0, module.rfind('.') == module.npos ? 0 : module.rfind('.'));
   std::vector<Value*> saved;
@@ -328,7 +328,7 @@ OperationInputs::Pair OperationInputs::product(uint32_t index, int64_t numel, st
     const bool near = one.operation != index && module_of(one.operation).starts_with(around);
     const bool copied = alive(one, operation.begin) && copies(operation, one.numel);
     if (near && (copied || saved_for(one, operation))) saved.push_back(&one);
-    return saved.size() == kMost;
+    return saved.size() == kMax;
   });
   for (Value* left : saved) {
     if (left->numel % (batch * rows) != 0) continue;
@@ -367,22 +367,22 @@ size_t OperationInputs::gathered_gradient(const Operation& operation) const {
   size_t found = SIZE_MAX;
   if (operation.backward_begin == SIZE_MAX) return found;
   for (size_t i = operation.backward_begin; i < operation.backward_end; ++i) {
-    const auto [piece, made] = play_.changes[i];
-    if (!made || play_.pieces[piece].block == kNone || !is_float(piece)) continue;
-    if (found == SIZE_MAX || numel_of(piece) > numel_of(play_.changes[found].block)) found = i;
+    const auto [piece, made] = replay_.changes[i];
+    if (!made || replay_.blocks[piece].block == kNone || !is_float(piece)) continue;
+    if (found == SIZE_MAX || numel_of(piece) > numel_of(replay_.changes[found].block)) found = i;
   }
   return found;
 }
 
-Piece OperationInputs::gather_buffer(size_t change) const {
-  const Piece& of = play_.pieces[play_.changes[change].block];
+ReplayBlock OperationInputs::gather_buffer(size_t change) const {
+  const ReplayBlock& of = replay_.blocks[replay_.changes[change].block];
   return {kNone, of.growth, of.factor, 0, Category::backward_temporary, of.block};
 }
 
 bool OperationInputs::copies(const Operation& operation, int64_t numel) const {
-  return std::ranges::any_of(operation.pieces, [&](uint32_t piece) {
+  return std::ranges::any_of(operation.blocks, [&](uint32_t piece) {
     return is_float(piece) && numel_of(piece) == numel && block_of(piece).past_backward &&
-           piece != operation.pieces.back();
+           piece != operation.blocks.back();
   });
 }
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "forecast/operations.h"
-#include "forecast/play.h"
+#include "forecast/replay.h"
 #include "forecast/samples.h"
-#include "forecast/whatif/play_edit.h"
+#include "forecast/whatif/replay_edit.h"
 
 namespace tensorscope::analyzer::forecast {
 
@@ -54,15 +54,15 @@ std::vector<Weight> weights_of(const Sample& base);
 class OperationInputs {
  public:
   // `edit`: of the play as it was before anything is put into it.
-  OperationInputs(const Play& play, const Sample& base, const Operations& operations, const PlayEdit& edit,
+  OperationInputs(const Replay& replay, const Sample& base, const Operations& operations, const ReplayEdit& edit,
                   std::vector<Weight> weights)
-      : play_(play), base_(base), operations_(operations), edit_(edit), weights_(std::move(weights)) {}
+      : replay_(replay), base_(base), operations_(operations), edit_(edit), weights_(std::move(weights)) {}
 
   // In the order in which they were made.
   std::vector<Value>& values() { return values_; }
   Value& add(uint32_t piece, uint32_t operation, CastType type);
 
-  const Block& block_of(uint32_t piece) const { return base_.blocks[play_.pieces[piece].block]; }
+  const Block& block_of(uint32_t piece) const { return base_.blocks[replay_.blocks[piece].block]; }
   std::span<const int64_t> shape_of(uint32_t piece) const { return base_.shape(block_of(piece)); }
   bool is_float(uint32_t piece) const;
   int64_t numel_of(uint32_t piece) const { return base_.numel(block_of(piece)); }
@@ -137,17 +137,17 @@ class OperationInputs {
   // The change of its backward that makes the gradient of what `gather` chooses elements of; SIZE_MAX: not seen.
   size_t gathered_gradient(const Operation& operation) const;
   // On a CPU these gradients are added up in float32, in a buffer beside what this change makes.
-  Piece gather_buffer(size_t change) const;
+  ReplayBlock gather_buffer(size_t change) const;
   // It saves a copy of what it is given, laid out otherwise.
   bool copies(const Operation& operation, int64_t numel) const;
 
  private:
   bool transposed_embedding(const Value& value, std::span<const int64_t> shape) const;
 
-  const Play& play_;
+  const Replay& replay_;
   const Sample& base_;
   const Operations& operations_;
-  const PlayEdit& edit_;
+  const ReplayEdit& edit_;
   std::vector<Weight> weights_;
   std::vector<Value> values_;
 };

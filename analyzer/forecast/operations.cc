@@ -146,16 +146,16 @@ void forget_if_unread(Operations& operations, const Sample& base) {
 
 // One after the other: what is made in one call of an operation without anything from elsewhere in between is of one.
 // At its first site again it is called again.
-Operations operations_of(const Play& play, const Sample& base) {
+Operations operations_of(const Replay& replay, const Sample& base) {
   Operations found;
-  found.of_piece.assign(play.pieces.size(), kNone);
+  found.of_piece.assign(replay.blocks.size(), kNone);
   std::vector<uint32_t> of_block(base.blocks.size(), kNone);
   std::unordered_map<uint32_t, SiteOperation> known;
   bool further = false;                        // the running one has come to another of its sites
   uint32_t forward = kNone, backward = kNone;  // which runs
-  for (size_t i = 0; i < play.changes.size(); ++i) {
-    const auto [piece, made] = play.changes[i];
-    const uint32_t block = play.pieces[piece].block;
+  for (size_t i = 0; i < replay.changes.size(); ++i) {
+    const auto [piece, made] = replay.changes[i];
+    const uint32_t block = replay.blocks[piece].block;
     if (made && block != kNone) {
       const Block& of = base.blocks[block];
       if (of.backward) {
@@ -180,7 +180,7 @@ Operations operations_of(const Play& play, const Sample& base) {
             forward = uint32_t(found.all.size());
             found.all.push_back({of.site, site->second.traits, {}, i});
           }
-          found.all[forward].pieces.push_back(piece);
+          found.all[forward].blocks.push_back(piece);
           found.of_piece[piece] = of_block[block] = forward;
         }
       }

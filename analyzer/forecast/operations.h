@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "autograd/autocast_rules.h"
-#include "forecast/play.h"
+#include "forecast/replay.h"
 #include "forecast/samples.h"
 
 namespace tensorscope::analyzer::forecast {
@@ -52,7 +52,7 @@ OperationTraits traits_of(std::string_view name, bool cpu);
 struct Operation {
   uint32_t site = 0;
   OperationTraits traits;
-  std::vector<uint32_t> pieces{};  // that it made, in order
+  std::vector<uint32_t> blocks{};  // that it made, in order
   size_t begin = 0, end = 0;       // the changes in which it ran, the frees behind it included
   size_t backward_begin = SIZE_MAX, backward_end = SIZE_MAX;  // likewise; SIZE_MAX: not seen
 };
@@ -61,6 +61,6 @@ struct Operations {
   std::vector<Operation> all;      // in the order of the forward pass
   std::vector<uint32_t> of_piece;  // index into `all`, of what is made in backward that of its forward operation; kNone
 };
-Operations operations_of(const Play& play, const Sample& base);
+Operations operations_of(const Replay& replay, const Sample& base);
 
 }  // namespace tensorscope::analyzer::forecast

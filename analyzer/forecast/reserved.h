@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "forecast/play.h"
+#include "forecast/replay.h"
 
 namespace tensorscope::analyzer::forecast {
 
@@ -14,6 +14,6 @@ struct ReservedPeaks {
 };
 
 // As its settings are by default, for one stream; with more memory than is needed, so nothing is given back.
-ReservedPeaks reserved_peaks(const Play& play, const SizeValues& at);
+ReservedPeaks reserved_peaks(const Replay& replay, const SizeValues& at);
 
 }  // namespace tensorscope::analyzer::forecast

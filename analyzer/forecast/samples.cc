@@ -285,7 +285,7 @@ Sample dumped_sample(const std::string& path, const std::string& device, const S
     block.optimizer = (facts.parts(item->site) & code::kOptimizer) != 0;
     block.category = item->storage == kNone
                          ? Category::workspace
-                         : sample.opened->holders.category(sample.opened->holders.speaker(item->storage));
+                         : sample.opened->holders.category(sample.opened->holders.representative(item->storage));
     block.past_backward = block.category == Category::saved_activation;
     if (item->allocation != kNone && dump.allocations[item->allocation].node != 0) {
       block.backward = true;

@@ -133,7 +133,7 @@ std::vector<Size> find_sizes(const std::vector<Sample>& samples, const std::vect
   std::vector<Candidate> chosen = {found[0]};
   std::set<Seen> ratios;
   for (const Candidate& candidate : found) {
-    if (ratios.insert(ratio(candidate.seen)).second && chosen.size() < kMostSizes &&
+    if (ratios.insert(ratio(candidate.seen)).second && chosen.size() < kMaxSizes &&
         samples.size() > chosen.size() + 1 && !follows(candidate.seen, chosen[0].seen)) {
       chosen.push_back(candidate);
     }
@@ -153,7 +153,7 @@ std::vector<Size> find_sizes(const std::vector<Sample>& samples, const std::vect
 }
 
 void check_sizes(const std::vector<Size>& sizes, const std::vector<Sample>& samples) {
-  if (sizes.size() > kMostSizes) throw BadInput("a forecast can follow two sizes at most.");
+  if (sizes.size() > kMaxSizes) throw BadInput("a forecast can follow two sizes at most.");
   for (const Size& size : sizes) {
     if (size.seen.size() != samples.size()) {
       throw BadInput(

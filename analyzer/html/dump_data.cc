@@ -23,7 +23,7 @@ namespace {
 using analyzer::Dump;
 using analyzer::OpenedDump;
 
-constexpr size_t kMostHolders = 8;  // of one tensor; the CLI's `show` has them all
+constexpr size_t kMaxHolders = 8;  // of one tensor; the CLI's `show` has them all
 
 uint64_t plus_one(uint32_t index) { return index == analyzer::kNone ? 0 : uint64_t{index} + 1; }
 
@@ -111,7 +111,7 @@ Json tensors(OpenedDump& opened, Texts& texts, Stacks& stacks, Payload& payload)
     for (const std::string& one : opened.holders.names(i))
       all_names += (all_names.empty() ? "" : "\n") + text::clean(one);
     const auto& holding = opened.holders.holders(i);
-    for (size_t k = 0; k < std::min(kMostHolders, holding.size()); ++k) {
+    for (size_t k = 0; k < std::min(kMaxHolders, holding.size()); ++k) {
       held += (k == 0 ? "" : "\n") + holder_line(holding[k]);
     }
     auto put = [&](size_t column, uint64_t number) { rows[column].push_back(number); };
@@ -168,22 +168,25 @@ Json storages(const Dump& dump, Texts& texts, Payload& payload) {
           {"device", payload.column(device)}};
 }
 
-// Every live byte belongs to one item (memory/accounting.h). `owner` stands for its dtype and shape, `speaker` for its
-// category, module and holder, as in report --by.
+// Every live byte belongs to one item (memory/accounting.h). `owner` stands for its dtype and shape, `representative`
+// for its category, module and holder, as in report --by.
 Json items(OpenedDump& opened, const analyzer::Selection& everything, Texts& texts, Stacks& stacks, Payload& payload) {
-  Column bytes, owner, speaker, site, device, in_storage;
+  Column bytes, owner, representative, site, device, in_storage;
   for (uint32_t i = 0; i < opened.accounts.items().size(); ++i) {
     const analyzer::Item& item = opened.accounts.items()[i];
     bytes.push_back(everything.item_bytes(i));
     owner.push_back(plus_one(everything.owner(i)));
-    speaker.push_back(plus_one(everything.speaker(i)));
+    representative.push_back(plus_one(everything.representative(i)));
     site.push_back(stacks.row(item.site));
     device.push_back(texts.number(item.device.text()));
     in_storage.push_back(plus_one(item.storage));
   }
-  return {{"bytes", payload.column(bytes)},     {"owner", payload.column(owner)},
-          {"speaker", payload.column(speaker)}, {"site", payload.column(site)},
-          {"device", payload.column(device)},   {"storage", payload.column(in_storage)}};
+  return {{"bytes", payload.column(bytes)},
+          {"owner", payload.column(owner)},
+          {"representative", payload.column(representative)},
+          {"site", payload.column(site)},
+          {"device", payload.column(device)},
+          {"storage", payload.column(in_storage)}};
 }
 
 Json site_rows(OpenedDump& opened, const std::vector<analyzer::Group>& groups, size_t most, uint64_t total) {

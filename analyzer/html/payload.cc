@@ -25,8 +25,8 @@ class Packer {
   Packer& operator=(const Packer&) = delete;
 
   void add(std::string_view bytes) {
-    constexpr size_t kMost = size_t{1} << 30;  // zlib counts in 32 bits
-    for (; !bytes.empty(); bytes.remove_prefix(std::min(kMost, bytes.size()))) run(bytes.substr(0, kMost), Z_NO_FLUSH);
+    constexpr size_t kMax = size_t{1} << 30;  // zlib counts in 32 bits
+    for (; !bytes.empty(); bytes.remove_prefix(std::min(kMax, bytes.size()))) run(bytes.substr(0, kMax), Z_NO_FLUSH);
   }
   void finish() {
     run({}, Z_FINISH);

@@ -8,7 +8,7 @@
 #include "memory/difference.h"
 #include "memory/no_module.h"
 #include "oom/balance.h"
-#include "oom/story.h"
+#include "oom/oom_analysis.h"
 #include "text/dump/holders.h"
 #include "text/leaks/report.h"
 #include "text/oom/phrases.h"
@@ -20,8 +20,8 @@ namespace tensorscope::html {
 
 namespace {
 
-constexpr size_t kMostChanges = 500;
-constexpr size_t kMostPlaces = 50;
+constexpr size_t kMaxChanges = 500;
+constexpr size_t kMaxPlaces = 50;
 
 Json amount(const analyzer::Amount& amount) { return {{"tensors", amount.tensors}, {"bytes", amount.bytes}}; }
 
@@ -62,12 +62,13 @@ Json segments(const analyzer::DeviceMemory& memory, Payload& payload) {
 }
 
 // As the command line has them: of what is in use, for categories.
-void add_shares(Json& out, const analyzer::oom::Part& part, uint64_t in_use, const char* no_module) {
-  const bool shared = part.kind == analyzer::oom::PartKind::category || part.kind == analyzer::oom::PartKind::module;
+void add_shares(Json& out, const analyzer::oom::BalanceNode& part, uint64_t in_use, const char* no_module) {
+  const bool shared =
+      part.kind == analyzer::oom::BalanceKind::category || part.kind == analyzer::oom::BalanceKind::module;
   if (shared && in_use > 0 && part.bytes.value_or(-1) >= 0) {
     out["share"] = text::percent(uint64_t(*part.bytes), in_use);
   }
-  if (part.kind == analyzer::oom::PartKind::module && part.subject.empty()) out["label"] = no_module;
+  if (part.kind == analyzer::oom::BalanceKind::module && part.subject.empty()) out["label"] = no_module;
   for (size_t i = 0; i < part.parts.size(); ++i) add_shares(out["parts"][i], part.parts[i], in_use, no_module);
 }
 
@@ -78,7 +79,7 @@ Json diff_data(analyzer::ComparedDumps& dumps) {
   const analyzer::Difference difference = analyzer::difference(dumps.views(), analyzer::By::line);
   const analyzer::Movement& movement = difference.movement;
   Json changes = Json::array();
-  for (size_t i = 0; i < std::min(kMostChanges, difference.changes.size()); ++i) {
+  for (size_t i = 0; i < std::min(kMaxChanges, difference.changes.size()); ++i) {
     const analyzer::Change& change = difference.changes[i];
     changes.push_back({{"where", text::clean(change.label)},
                        {"bytes", change.bytes},
@@ -119,7 +120,7 @@ Json leaks_data(analyzer::ComparedDumps& dumps) {
     out["findings"][i]["headline"] = text::clean(text::finding_headline(found.findings[i], first_dump));
   }
   if (found.passing_cycles) out["answer"]["passing_cycles"]["words"] = text::clean(text::passing_cycles_text(found));
-  out["text"] = text::leaks_text(dumps, found, kMostPlaces, {});
+  out["text"] = text::leaks_text(dumps, found, kMaxPlaces, {});
   return out;
 }
 
@@ -128,23 +129,23 @@ Json oom_data(analyzer::ComparedDumps& dumps, Payload& payload) {
   const analyzer::Device device = analyzer::oom::subject_of(dump);
   const std::vector<analyzer::View> whole = dumps.whole_views();
   dumps.select({.devices = {device.text()}});
-  const analyzer::oom::Story story = analyzer::oom::story_of(whole, dumps.views(), device);
+  const analyzer::oom::OomAnalysis analysis = analyzer::oom::oom_analysis_of(whole, dumps.views(), device);
   std::vector<std::string> held;
-  for (size_t i = 0; i < std::min(kMostPlaces, story.places.size()); ++i) {
-    held.push_back(text::held_by(dumps.last(), story.places[i]));
+  for (size_t i = 0; i < std::min(kMaxPlaces, analysis.places.size()); ++i) {
+    held.push_back(text::held_by(dumps.last(), analysis.places[i]));
   }
-  Json out = Json::parse(exports::oom_json(whole, story, held));
+  Json out = Json::parse(exports::oom_json(whole, analysis, held));
   out["dump"] = text::clean(dump.path);
-  add_shares(out["balance"], story.balance, analyzer::oom::in_use(story.balance), analyzer::no_module(dump));
-  for (size_t i = 0; i < story.remedies.size(); ++i) {
+  add_shares(out["balance"], analysis.balance, analyzer::oom::in_use(analysis.balance), analyzer::no_module(dump));
+  for (size_t i = 0; i < analysis.remedies.size(); ++i) {
     Json& remedy = out["remedies"][i];
-    remedy["title"] = text::title_words(story.remedies[i]);
-    remedy["gives"] = text::gives_words(story.remedies[i]);
-    remedy["fits_words"] = text::fits_words(story.remedies[i]);
-    remedy["estimate_words"] = text::estimate_words(story.remedies[i]);
+    remedy["title"] = text::title_words(analysis.remedies[i]);
+    remedy["gives"] = text::gives_words(analysis.remedies[i]);
+    remedy["fits_words"] = text::fits_words(analysis.remedies[i]);
+    remedy["estimate_words"] = text::estimate_words(analysis.remedies[i]);
   }
   const text::OomTextOptions how{.top = 10, .full_stacks = false, .glossary = false};
-  out["text"] = text::oom_text(dumps, story, how, {});
+  out["text"] = text::oom_text(dumps, analysis, how, {});
   out["devices"] = Json::array();
   for (const analyzer::DeviceMemory& memory : dump.device_memory) out["devices"].push_back(segments(memory, payload));
   return out;

@@ -19,9 +19,9 @@ using Column = std::vector<uint64_t>;
 // The page grows with parts times sites, at most with events: where both are many, this many parts of the timeline are
 // one.
 size_t parts_together(const MemoryTimeline& timeline) {
-  constexpr size_t kMostStateChanges = 6'000'000;
+  constexpr size_t kMaxStateChanges = 6'000'000;
   for (const size_t together : {1, 2, 4, 5, 8, 10, 16, 20, 25, 40}) {
-    if (std::min(kPartsOfTimeline / together * 3 * timeline.sites.size(), 2 * timeline.events) <= kMostStateChanges)
+    if (std::min(kPartsOfTimeline / together * 3 * timeline.sites.size(), 2 * timeline.events) <= kMaxStateChanges)
       return together;
   }
   return 50;

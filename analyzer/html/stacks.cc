@@ -75,8 +75,8 @@ uint32_t& Stacks::place_of(uint32_t parent, uint32_t frame) {
 }
 
 void Stacks::make_room() {
-  constexpr size_t kLeast = 1024;
-  children_.assign(std::max(kLeast, children_.size() * 2), 0);
+  constexpr size_t kMin = 1024;
+  children_.assign(std::max(kMin, children_.size() * 2), 0);
   for (uint32_t node = 1; node < parent_.size(); ++node) place_of(parent_[node], frame_[node]) = node;
 }
 

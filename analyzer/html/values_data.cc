@@ -15,8 +15,8 @@ namespace tensorscope::html {
 
 namespace {
 
-constexpr size_t kMostNames = 5000;
-constexpr size_t kMostSeries = 4096;  // numbers of a histogram
+constexpr size_t kMaxNames = 5000;
+constexpr size_t kMaxSeries = 4096;  // numbers of a histogram
 
 Json line_data(const values::NameLine& line, Payload& payload) {
   std::vector<double> x, y;
@@ -35,7 +35,7 @@ Json last_series(const ValuesFiles& files, Payload& payload) {
     files[file]->for_each_value([&](const values::Value& value) {
       for (const values::Series& series : value.series) {
         const auto key = std::make_tuple(file, std::string(value.name), series.what);
-        if ((last.size() >= kMostNames && !last.contains(key)) || series.numbers.size() > kMostSeries) continue;
+        if ((last.size() >= kMaxNames && !last.contains(key)) || series.numbers.size() > kMaxSeries) continue;
         last[key] = {{"file", file},
                      {"name", text::clean(value.name)},
                      {"what", text::clean(series.what)},
@@ -58,7 +58,7 @@ Json last_series(const ValuesFiles& files, Payload& payload) {
 Json values_data(const ValuesFiles& files, bool confidential, Payload& payload) {
   if (files.empty()) return nullptr;
   const std::vector<values::NameRow> rows = values::name_rows(files, {}, values::Stat::mean);
-  Json out = Json::parse(exports::values_json(files, rows, kMostNames));
+  Json out = Json::parse(exports::values_json(files, rows, kMaxNames));
   for (Json& file : out["files"]) {
     if (confidential) file["host"] = nullptr;
   }
@@ -67,7 +67,7 @@ Json values_data(const ValuesFiles& files, bool confidential, Payload& payload) 
                                            values::Stat::max,  values::Stat::absmax, values::Stat::l2,
                                            values::Stat::nan};
   for (const values::NameSeries& series : values::name_series(files, {}, stats)) {
-    if (out["series"].size() >= kMostNames) break;
+    if (out["series"].size() >= kMaxNames) break;
     Json lines = Json::array();
     for (const values::NameLine& line : series.lines) lines.push_back(line_data(line, payload));
     out["series"].push_back({{"name", text::clean(series.name)},

@@ -82,8 +82,8 @@ bool grew_for_long(const Births& births) {
   constexpr uint64_t kMomentNs = 10'000'000;
   // In different steps of the program is at different times, however short they are.
   const bool one_moment =
-      births.steps < kLeastGenerations && !births.much_of_run && births.oldest_ns < births.newest_ns + kMomentNs;
-  return births.generations >= kLeastGenerations && births.goes_on && !one_moment;
+      births.steps < kMinGenerations && !births.much_of_run && births.oldest_ns < births.newest_ns + kMomentNs;
+  return births.generations >= kMinGenerations && births.goes_on && !one_moment;
 }
 
 }  // namespace tensorscope::analyzer

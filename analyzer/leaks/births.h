@@ -10,7 +10,7 @@
 
 namespace tensorscope::analyzer {
 
-inline constexpr uint64_t kLeastGenerations = 4;
+inline constexpr uint64_t kMinGenerations = 4;
 
 // By the program's own clock, and by the computer's.
 struct Birth {

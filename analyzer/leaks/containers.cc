@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <map>
 
-#include "leaks/case.h"
 #include "leaks/forms.h"
+#include "leaks/leak_analysis.h"
 #include "leaks/narrowed.h"
 
 namespace tensorscope::analyzer {
@@ -12,7 +12,7 @@ namespace {
 
 using format::ReferenceRoot;
 
-bool enough(int64_t bytes, int64_t things) { return bytes + things * int64_t(kObjectBytes) >= int64_t(kLeastGrowth); }
+bool enough(int64_t bytes, int64_t things) { return bytes + things * int64_t(kObjectBytes) >= int64_t(kMinGrowth); }
 
 // "cache[...]" of one of torch's modules or "Net.cache[...]" of a class; a list of the program is a container.
 bool of_module(const Series& series) {
@@ -30,11 +30,11 @@ struct CppOnly {
   uint32_t site = 0;
 };
 
-std::map<std::string, CppOnly> held_by_cpp(const Case& find, size_t dump) {
-  const View& view = find.view(dump);
+std::map<std::string, CppOnly> held_by_cpp(const LeakAnalysis& analysis, size_t dump) {
+  const View& view = analysis.view(dump);
   std::map<std::string, CppOnly> places;
   for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
-    if (!find.retention(dump).cpp_only(i) || !view.selection.tensor(i)) continue;
+    if (!analysis.retention(dump).cpp_only(i) || !view.selection.tensor(i)) continue;
     const uint32_t site = effective_site(view.dump, view.accounts, view.places, i);
     CppOnly& place = places[view.places.at(site).where];
     place.tensors.push_back(i);
@@ -42,7 +42,7 @@ std::map<std::string, CppOnly> held_by_cpp(const Case& find, size_t dump) {
     place.serials.push_back(view.dump.tensors[i].serial);
     place.site = site;
   }
-  for (auto& [where, place] : places) place.bytes = find.bytes_of(dump, place.tensors);
+  for (auto& [where, place] : places) place.bytes = analysis.bytes_of(dump, place.tensors);
   for (uint32_t i = 0; i < view.accounts.items().size(); ++i) {
     const Item& item = view.accounts.items()[i];
     if (item.storage != kNone || item.allocation == kNone || !view.selection.item(i)) continue;
@@ -62,12 +62,12 @@ std::vector<uint32_t> saved_below(const Retention& retention, const std::vector<
 
 // Handlers of one function, each of which keeps some of these tensors: several tensors have the very same name. In a
 // container that one handler keeps each has an index of its own.
-bool of_many_handlers(const Case& find, const Series& series) {
+bool of_many_handlers(const LeakAnalysis& analysis, const Series& series) {
   if (!series.of_atexit()) return false;
   std::map<std::string, size_t> tensors_of;
   size_t tensors = 0;
   for (uint32_t tensor : series.members.back()) {
-    for (const Reference& row : find.last().dump.references.of(tensor)) {
+    for (const Reference& row : analysis.last().dump.references.of(tensor)) {
       if (!kept_by_atexit(row) || !names_one(row.text)) continue;
       ++tensors_of[row.text];
       ++tensors;
@@ -76,13 +76,13 @@ bool of_many_handlers(const Case& find, const Series& series) {
   return tensors >= 2 * tensors_of.size() && tensors > 0;
 }
 
-void find_container(Case& find, const Series& series) {
+void find_container(LeakAnalysis& analysis, const Series& series) {
   const std::vector<uint32_t>& members = series.members.back();
   LeakFinding finding;
   finding.kind = of_module(series) ? LeakKind::module_cache : LeakKind::container;
-  finding.holders = {find.label(series)};
+  finding.holders = {analysis.label(series)};
   finding.advice = of_module(series) ? Advice::bound_cache : Advice::bound_container;
-  if (of_many_handlers(find, series)) finding.advice = Advice::unregister_handlers;
+  if (of_many_handlers(analysis, series)) finding.advice = Advice::unregister_handlers;
   const auto root = ReferenceRoot(series.example.root);
   const bool more = grows(series.beginning_counts);
   if (series.of_many_threads() || (more && root == ReferenceRoot::local)) finding.advice = Advice::end_threads;
@@ -91,33 +91,33 @@ void find_container(Case& find, const Series& series) {
   // What its entries retain is larger than they are where they have graphs, and less where others hold them, too.
   Retained kept;
   std::vector<uint64_t> graph_too;
-  for (size_t i = 0; i < find.dumps(); ++i) {
-    kept = find.retention(i).only_by(series.members[i]);
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
+    kept = analysis.retention(i).only_by(series.members[i]);
     finding.growth.bytes[i] = std::max(series.growth.bytes[i], kept.bytes);
-    std::vector<uint32_t> all = saved_below(find.retention(i), series.members[i]);
+    std::vector<uint32_t> all = saved_below(analysis.retention(i), series.members[i]);
     all.insert(all.end(), series.members[i].begin(), series.members[i].end());
-    graph_too.push_back(find.bytes_of(i, all));
+    graph_too.push_back(analysis.bytes_of(i, all));
   }
   // A variable of the current step leads to the same graphs, which stay when it goes.
   const bool shared = graph_too.back() > graph_too.front() && int64_t(graph_too.back() - graph_too.front()) >
-                                                                  finding.growth.added_bytes() + int64_t(kLeastGrowth);
+                                                                  finding.growth.added_bytes() + int64_t(kMinGrowth);
   if (shared) finding.growth.bytes = graph_too;
   // Parameters keep gradients, which are no graphs.
-  const std::vector<uint32_t> own = find.retention().without_graph(members);
-  const uint64_t graphs = kept.bytes - std::min(find.bytes_of(find.dumps() - 1, own), kept.bytes);
-  if (graphs >= kLeastGrowth) finding.graph_bytes = graphs;
+  const std::vector<uint32_t> own = analysis.retention().without_graph(members);
+  const uint64_t graphs = kept.bytes - std::min(analysis.bytes_of(analysis.dumps() - 1, own), kept.bytes);
+  if (graphs >= kMinGrowth) finding.graph_bytes = graphs;
   finding.bytes = finding.growth.bytes.back();
-  finding.site = find.site_of(members);
+  finding.site = analysis.site_of(members);
   finding.evidence = {
       {FactKind::entries, series.growth.count}, {FactKind::retained, {kept.bytes}}, {FactKind::every_interval_kept}};
   if (shared) {
     finding.evidence.push_back({FactKind::shared_graph, graph_too});
-    finding.shared = saved_below(find.retention(), members);
+    finding.shared = saved_below(analysis.retention(), members);
   }
   if (std::any_of(series.beginning_counts.begin(), series.beginning_counts.end(), [](uint64_t n) { return n > 1; })) {
     finding.evidence.push_back({FactKind::same_names, series.beginning_counts});
   }
-  const std::vector<uint32_t> nodes = find.retention().nodes_of(members);
+  const std::vector<uint32_t> nodes = analysis.retention().nodes_of(members);
   if (!nodes.empty()) {
     finding.evidence.push_back({FactKind::entries_with_grad_fn, {nodes.size()}});
     finding.evidence.push_back({FactKind::graphs_of_entries, {graphs}});
@@ -125,25 +125,25 @@ void find_container(Case& find, const Series& series) {
   // What goes away with it is explained by it, and a member whatever else holds it.
   finding.tensors = std::move(kept.tensors);
   finding.tensors.insert(finding.tensors.end(), members.begin(), members.end());
-  find.add(std::move(finding), find.retention().nodes_below(nodes));
+  analysis.add(std::move(finding), analysis.retention().nodes_below(nodes));
 }
 
 }  // namespace
 
-void find_containers(Case& find) {
-  if (find.dumps() < 2) return;
-  for (const Series& series : find.containers()) {
-    if (find.explained(series.members.back())) continue;
+void find_containers(LeakAnalysis& analysis) {
+  if (analysis.dumps() < 2) return;
+  for (const Series& series : analysis.containers()) {
+    if (analysis.explained(series.members.back())) continue;
     if (!enough(series.growth.added_bytes(), series.growth.added())) continue;
-    find_container(find, narrowed(find, series));
+    find_container(analysis, narrowed(analysis, series));
   }
 }
 
-void find_cpp_storage(Case& find) {
-  const bool no_python = find.last().dump.process.python_version.empty();
-  if (find.dumps() < 2 || (!find.retention().known() && !no_python)) return;
+void find_cpp_storage(LeakAnalysis& analysis) {
+  const bool no_python = analysis.last().dump.process.python_version.empty();
+  if (analysis.dumps() < 2 || (!analysis.retention().known() && !no_python)) return;
   std::vector<std::map<std::string, CppOnly>> dumps;
-  for (size_t i = 0; i < find.dumps(); ++i) dumps.push_back(held_by_cpp(find, i));
+  for (size_t i = 0; i < analysis.dumps(); ++i) dumps.push_back(held_by_cpp(analysis, i));
   for (auto& [where, place] : dumps.back()) {
     Growth growth;
     for (auto& places : dumps) {
@@ -152,8 +152,8 @@ void find_cpp_storage(Case& find) {
       growth.bytes.push_back(found == places.end() ? 0 : found->second.bytes);
     }
     growth.kept = place.serials;
-    if (!find.timeline().piles_up(growth) || !enough(growth.added_bytes(), growth.added())) continue;
-    if (!place.tensors.empty() && find.explained(place.tensors)) continue;
+    if (!analysis.timeline().piles_up(growth) || !enough(growth.added_bytes(), growth.added())) continue;
+    if (!place.tensors.empty() && analysis.explained(place.tensors)) continue;
     LeakFinding finding;
     finding.kind = LeakKind::cpp_only;
     finding.advice = Advice::bound_cpp;
@@ -166,7 +166,7 @@ void find_cpp_storage(Case& find) {
     if (blocks > 0) finding.evidence.push_back({FactKind::cpp_blocks, {blocks}});
     finding.growth = std::move(growth);
     finding.tensors = std::move(place.tensors);
-    find.add(std::move(finding));
+    analysis.add(std::move(finding));
   }
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "leaks/case.h"
 #include "leaks/kept_share.h"
+#include "leaks/leak_analysis.h"
 
 namespace tensorscope::analyzer {
 
@@ -12,7 +12,7 @@ namespace {
 
 using format::ReferenceRoot;
 
-constexpr uint64_t kLeastBytes = 64 << 10;  // a little garbage is always there until the collector's next run
+constexpr uint64_t kMinBytes = 64 << 10;  // a little garbage is always there until the collector's next run
 
 // Tensors of a dump that Python refers to from such roots alone, by the root's scope.
 std::map<std::string, std::vector<uint32_t>> held_only_from(const View& view, ReferenceRoot root) {
@@ -40,80 +40,81 @@ std::map<std::string, std::vector<uint32_t>> held_only_from(const View& view, Re
 
 // What such roots keep: one finding for all of them, named after the scope that keeps the most. Nothing where it is
 // little.
-std::optional<LeakFinding> held_from(const Case& find, ReferenceRoot root,
+std::optional<LeakFinding> held_from(const LeakAnalysis& analysis, ReferenceRoot root,
                                      std::vector<std::vector<uint32_t>>* kept_in) {
   LeakFinding finding;
   bool any = false;
   uint64_t most = 0;
   size_t scopes = 0;
-  for (auto& [scope, tensors] : held_only_from(find.last(), root)) {
+  for (auto& [scope, tensors] : held_only_from(analysis.last(), root)) {
     // A cycle through the autograd graph says better what to do.
-    std::erase_if(tensors, [&](uint32_t tensor) { return find.explained(tensor); });
+    std::erase_if(tensors, [&](uint32_t tensor) { return analysis.explained(tensor); });
     if (tensors.empty()) continue;
-    const uint64_t bytes = find.retention().only_by(tensors).bytes;
+    const uint64_t bytes = analysis.retention().only_by(tensors).bytes;
     if (bytes >= most) finding.holders = {scope};
     most = std::max(most, bytes);
     any = true;
     ++scopes;
   }
   if (!any) return std::nullopt;
-  for (size_t i = 0; i < find.dumps(); ++i) {
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
     std::vector<uint32_t> tensors;
-    for (const auto& [scope, some] : held_only_from(find.view(i), root)) {
+    for (const auto& [scope, some] : held_only_from(analysis.view(i), root)) {
       tensors.insert(tensors.end(), some.begin(), some.end());
     }
-    Retained kept = find.retention(i).only_by(tensors);
+    Retained kept = analysis.retention(i).only_by(tensors);
     finding.growth.count.push_back(kept.tensors.size());
     finding.growth.bytes.push_back(kept.bytes);
     if (kept_in != nullptr) kept_in->push_back(kept.tensors);
-    if (i + 1 == find.dumps()) finding.tensors = std::move(kept.tensors);
+    if (i + 1 == analysis.dumps()) finding.tensors = std::move(kept.tensors);
   }
   finding.bytes = finding.growth.bytes.back();
-  if (finding.bytes < kLeastBytes) return std::nullopt;
+  if (finding.bytes < kMinBytes) return std::nullopt;
   if (scopes > 1) finding.evidence.push_back({FactKind::holders, {scopes}});
   finding.evidence.push_back({FactKind::retained_tensors, finding.growth.count});
   finding.evidence.push_back({FactKind::retained, finding.growth.bytes});
-  finding.site = find.site_of(finding.tensors);
+  finding.site = analysis.site_of(finding.tensors);
   return finding;
 }
 
 // Python's garbage collector frees cycles a few steps after they became garbage, or never where it is switched off or
 // has seen them too often. Nearly all that an earlier dump has is then in the last one, too; without such a dump, most
 // of what was ever allocated there is alive.
-bool stays(const Case& find, const LeakFinding& finding, const std::vector<std::vector<uint32_t>>& kept_in) {
+bool stays(const LeakAnalysis& analysis, const LeakFinding& finding,
+           const std::vector<std::vector<uint32_t>>& kept_in) {
   bool earlier = false;
-  for (size_t i = 0; i + 1 < find.dumps(); ++i) {
-    if (finding.growth.bytes[i] < kLeastBytes) continue;
+  for (size_t i = 0; i + 1 < analysis.dumps(); ++i) {
+    if (finding.growth.bytes[i] < kMinBytes) continue;
     earlier = true;
-    if (!nearly_all_stay(find, i, kept_in[i], kept_in.back())) return false;
+    if (!nearly_all_stay(analysis, i, kept_in[i], kept_in.back())) return false;
   }
-  return earlier || mostly_kept(ever_made(find, finding.tensors));
+  return earlier || mostly_kept(ever_made(analysis, finding.tensors));
 }
 
 }  // namespace
 
-std::optional<LeakFinding> unreachable_cycles(const Case& find, bool that_stay) {
+std::optional<LeakFinding> unreachable_cycles(const LeakAnalysis& analysis, bool that_stay) {
   std::vector<std::vector<uint32_t>> kept_in;
-  std::optional<LeakFinding> finding = held_from(find, ReferenceRoot::cycle, &kept_in);
-  if (!finding || (that_stay && !stays(find, *finding, kept_in))) return std::nullopt;
+  std::optional<LeakFinding> finding = held_from(analysis, ReferenceRoot::cycle, &kept_in);
+  if (!finding || (that_stay && !stays(analysis, *finding, kept_in))) return std::nullopt;
   finding->kind = LeakKind::reference_cycle;
   // There what a trainer and its model refer to is garbage once the function that made them has returned.
-  const bool at_exit = format::Trigger(find.last().dump.process.trigger) == format::Trigger::exit;
+  const bool at_exit = format::Trigger(analysis.last().dump.process.trigger) == format::Trigger::exit;
   finding->advice = at_exit ? Advice::cycle_at_exit : Advice::break_cycle;
   return finding;
 }
 
-void find_cycles(Case& find) {
-  std::optional<LeakFinding> finding = unreachable_cycles(find, /*that_stay=*/true);
-  if (finding) find.add(std::move(*finding));
+void find_cycles(LeakAnalysis& analysis) {
+  std::optional<LeakFinding> finding = unreachable_cycles(analysis, /*that_stay=*/true);
+  if (finding) analysis.add(std::move(*finding));
 }
 
-void find_tracebacks(Case& find) {
-  std::optional<LeakFinding> finding = held_from(find, ReferenceRoot::traceback, nullptr);
+void find_tracebacks(LeakAnalysis& analysis) {
+  std::optional<LeakFinding> finding = held_from(analysis, ReferenceRoot::traceback, nullptr);
   if (!finding) return;
   finding->kind = LeakKind::traceback;
   finding->advice = Advice::drop_traceback;
-  find.add(std::move(*finding));
+  analysis.add(std::move(*finding));
 }
 
 }  // namespace tensorscope::analyzer

@@ -5,7 +5,7 @@
 #include <map>
 #include <string_view>
 
-#include "leaks/case.h"
+#include "leaks/leak_analysis.h"
 
 namespace tensorscope::analyzer {
 
@@ -54,8 +54,8 @@ struct Gone {
 };
 
 // By optimizer.
-std::map<std::string, Gone> gone_in(const Case& find, size_t dump) {
-  const View& view = find.view(dump);
+std::map<std::string, Gone> gone_in(const LeakAnalysis& analysis, size_t dump) {
+  const View& view = analysis.view(dump);
   std::map<std::string, Gone> optimizers;
   for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
     const std::string optimizer = only_in_optimizer(view.dump.references, i);
@@ -84,41 +84,41 @@ Gone left_in_state(const Dump& dump, Gone gone) {
 }
 
 // `gone`: by dump; `growing`: more and more of them, whether in a group or not.
-void add_finding(Case& find, const std::string& optimizer, std::vector<Gone> gone, bool growing) {
+void add_finding(LeakAnalysis& analysis, const std::string& optimizer, std::vector<Gone> gone, bool growing) {
   LeakFinding finding;
-  for (size_t i = 0; i < find.dumps(); ++i) {
-    add_state(find.view(i).dump, optimizer, growing, gone[i]);
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
+    add_state(analysis.view(i).dump, optimizer, growing, gone[i]);
     std::vector<uint32_t> all = gone[i].parameters;
     all.insert(all.end(), gone[i].state.begin(), gone[i].state.end());
-    Retained kept = find.retention(i).only_by(all);
+    Retained kept = analysis.retention(i).only_by(all);
     finding.growth.count.push_back(gone[i].parameters.size());
     finding.growth.bytes.push_back(kept.bytes);
     finding.tensors = std::move(kept.tensors);
   }
-  finding.growth.kept = tensor_serials(find.last().dump, gone.back().parameters);
-  if (growing && !find.timeline().piles_up(finding.growth)) return;
-  if ((growing ? finding.growth.added_bytes() : int64_t(finding.growth.bytes.back())) < int64_t(kLeastGrowth)) return;
+  finding.growth.kept = tensor_serials(analysis.last().dump, gone.back().parameters);
+  if (growing && !analysis.timeline().piles_up(finding.growth)) return;
+  if ((growing ? finding.growth.added_bytes() : int64_t(finding.growth.bytes.back())) < int64_t(kMinGrowth)) return;
   finding.kind = LeakKind::gone_parameters;
   finding.holders = {optimizer};
   finding.advice = Advice::remove_from_optimizer;
   finding.counts = LeakFinding::Counts::parameters;
   finding.bytes = finding.growth.bytes.back();
-  finding.site = find.site_of(gone.back().parameters);
+  finding.site = analysis.site_of(gone.back().parameters);
   finding.evidence = {{FactKind::optimizer_only_parameters, finding.growth.count},
                       {FactKind::optimizer_state, {gone.back().state.size()}},
                       {FactKind::retained, finding.growth.bytes}};
-  find.add(std::move(finding));
+  analysis.add(std::move(finding));
 }
 
 }  // namespace
 
 // Each optimizer by itself: where more and more optimizers have a few each, it is their container that grows.
-void find_gone_parameters(Case& find) {
+void find_gone_parameters(LeakAnalysis& analysis) {
   std::vector<std::map<std::string, Gone>> dumps;
-  for (size_t i = 0; i < find.dumps(); ++i) {
-    const References& references = find.view(i).dump.references;
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
+    const References& references = analysis.view(i).dump.references;
     if (!references.present || !references.complete) return;
-    dumps.push_back(gone_in(find, i));
+    dumps.push_back(gone_in(analysis, i));
   }
   for (const auto& [optimizer, in_last] : dumps.back()) {
     std::vector<Gone> gone;
@@ -129,9 +129,9 @@ void find_gone_parameters(Case& find) {
     }
     const bool growing = grows(count);
     if (!growing) {
-      for (size_t i = 0; i < find.dumps(); ++i) gone[i] = left_in_state(find.view(i).dump, std::move(gone[i]));
+      for (size_t i = 0; i < analysis.dumps(); ++i) gone[i] = left_in_state(analysis.view(i).dump, std::move(gone[i]));
     }
-    if (!gone.back().parameters.empty()) add_finding(find, optimizer, std::move(gone), growing);
+    if (!gone.back().parameters.empty()) add_finding(analysis, optimizer, std::move(gone), growing);
   }
 }
 

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "leaks/case.h"
+#include "leaks/leak_analysis.h"
 
 namespace tensorscope::analyzer {
 
@@ -59,10 +59,10 @@ std::vector<Link> cycle_through(const Retention& retention, uint32_t tensor, siz
 }
 
 Unrooted unrooted(const Retention& retention) {
-  constexpr size_t kMostLinks = size_t{1} << 20;
+  constexpr size_t kMaxLinks = size_t{1} << 20;
   Unrooted result;
   result.what = retention.unrooted();
-  size_t budget = kMostLinks;
+  size_t budget = kMaxLinks;
   for (uint32_t tensor : result.what.tensors) {
     std::vector<Link> cycle = cycle_through(retention, tensor, budget);
     if (cycle.empty() || (!result.cycle.empty() && cycle.size() >= result.cycle.size())) continue;
@@ -148,31 +148,31 @@ class CycleReader {
 
 }  // namespace
 
-void find_graph_cycles(Case& find) {
-  const Dump& dump = find.last().dump;
+void find_graph_cycles(LeakAnalysis& analysis) {
+  const Dump& dump = analysis.last().dump;
   if (!dump.references.present || !dump.references.complete || !dump.graph.complete) return;
-  const Unrooted found = unrooted(find.retention());
+  const Unrooted found = unrooted(analysis.retention());
   if (found.cycle.empty() || died_meanwhile(dump, found.what)) return;
-  const auto selected = [&](uint32_t tensor) { return find.last().selection.tensor(tensor); };
+  const auto selected = [&](uint32_t tensor) { return analysis.last().selection.tensor(tensor); };
   if (std::ranges::none_of(found.what.tensors, selected)) return;
-  if (found.what.bytes + found.what.nodes.size() * kObjectBytes < kLeastGrowth) return;
-  const CycleReader reader(find.last(), found);
+  if (found.what.bytes + found.what.nodes.size() * kObjectBytes < kMinGrowth) return;
+  const CycleReader reader(analysis.last(), found);
   LeakFinding finding;
   finding.kind = LeakKind::graph_cycle;
   finding.cycle = reader.links();
   std::tie(finding.advice, finding.closed_at) = reader.what_breaks_it();
-  for (size_t i = 0; i < find.dumps(); ++i) {
-    const Retained then = find.retention(i).unrooted();
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
+    const Retained then = analysis.retention(i).unrooted();
     finding.growth.count.push_back(then.tensors.size());
     finding.growth.bytes.push_back(then.bytes);
   }
   finding.bytes = found.what.bytes;
-  finding.site = find.site_of(found.what.tensors);
+  finding.site = analysis.site_of(found.what.tensors);
   finding.evidence = {{FactKind::cycle_tensors, finding.growth.count},
                       {FactKind::cycle_nodes, {found.what.nodes.size()}},
                       {FactKind::retained, finding.growth.bytes}};
   finding.tensors = found.what.tensors;
-  find.add(std::move(finding), found.what.nodes);
+  analysis.add(std::move(finding), found.what.nodes);
 }
 
 }  // namespace tensorscope::analyzer

@@ -153,7 +153,7 @@ std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Ti
 
 namespace {
 
-constexpr uint64_t kLeastMade = 8;
+constexpr uint64_t kMinMade = 8;
 
 uint64_t made_in(const PlaceGrowth& place, size_t interval) {
   return place.made[interval + 1] - std::min(place.made[interval], place.made[interval + 1]);
@@ -166,7 +166,7 @@ bool sizes_lie_between(const PlaceGrowth& place, size_t interval) {
   const size_t next = interval + 1;
   const uint64_t before = place.growth.bytes[interval] / place.storages[interval];
   const uint64_t now = place.growth.bytes[next] / place.storages[next], made = made_in(place, interval);
-  if (made < kLeastMade || now <= before) return false;
+  if (made < kMinMade || now <= before) return false;
   const uint64_t mean = (place.made_bytes[next] - place.made_bytes[interval]) / made;
   const uint64_t middle = before + (now - before) / 2;
   return (mean > middle ? mean - middle : middle - mean) <= (now - before) / kOff;
@@ -180,7 +180,7 @@ bool began_smaller(const PlaceGrowth& place) {
 
 bool grows_in_stairs(const PlaceGrowth& place) {
   for (size_t interval = 0; interval + 1 < place.made.size(); ++interval) {
-    if (made_in(place, interval) >= kLeastMade && !sizes_lie_between(place, interval)) return true;
+    if (made_in(place, interval) >= kMinMade && !sizes_lie_between(place, interval)) return true;
   }
   return false;
 }

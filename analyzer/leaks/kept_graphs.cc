@@ -4,7 +4,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "leaks/case.h"
+#include "leaks/leak_analysis.h"
 #include "ownership/graph_roots.h"
 
 namespace tensorscope::analyzer {
@@ -29,10 +29,10 @@ std::vector<uint64_t> serials_of(const Dump& dump, const std::vector<uint32_t>& 
   return serials;
 }
 
-GraphGrowth graph_growth(const Case& find, const std::vector<std::vector<uint32_t>>& members) {
+GraphGrowth graph_growth(const LeakAnalysis& analysis, const std::vector<std::vector<uint32_t>>& members) {
   GraphGrowth result;
-  for (size_t i = 0; i < find.dumps(); ++i) {
-    const Retention& retention = find.retention(i);
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
+    const Retention& retention = analysis.retention(i);
     std::vector<uint32_t> nodes = retention.nodes_below(retention.nodes_of(members[i]));
     Retained kept = retention.only_by(members[i]);
     result.nodes.count.push_back(nodes.size());
@@ -40,10 +40,10 @@ GraphGrowth graph_growth(const Case& find, const std::vector<std::vector<uint32_
     result.bytes.bytes.push_back(kept.bytes);
     std::vector<uint32_t> held = retention.saved_by(nodes);
     held.insert(held.end(), members[i].begin(), members[i].end());
-    result.own.push_back(find.bytes_of(i, members[i]));
-    result.saved.push_back(find.bytes_of(i, held) - result.own.back());
-    if (i + 1 < find.dumps()) continue;
-    result.nodes.kept = serials_of(find.view(i).dump, nodes);
+    result.own.push_back(analysis.bytes_of(i, members[i]));
+    result.saved.push_back(analysis.bytes_of(i, held) - result.own.back());
+    if (i + 1 < analysis.dumps()) continue;
+    result.nodes.kept = serials_of(analysis.view(i).dump, nodes);
     result.last_nodes = std::move(nodes);
     result.last_tensors = std::move(kept.tensors);
   }
@@ -68,21 +68,21 @@ uint64_t growth_of(const std::vector<uint64_t>& values) {
 
 std::string_view class_of(const Dump& dump, uint32_t tensor) { return dump.tensors[tensor].grad_fn_name; }
 
-LeakFinding finding_of(const Case& find, const Series& series, GraphGrowth& graph, bool saved) {
+LeakFinding finding_of(const LeakAnalysis& analysis, const Series& series, GraphGrowth& graph, bool saved) {
   LeakFinding finding;
   finding.kind = saved ? LeakKind::accumulated_graph : LeakKind::graph_nodes;
-  finding.holders = {find.label(series)};
-  finding.scalars = all_scalars(find.last().dump, series.members.back());
+  finding.holders = {analysis.label(series)};
+  finding.scalars = all_scalars(analysis.last().dump, series.members.back());
   finding.growth = graph.bytes;
   finding.bytes = graph.bytes.bytes.back();
-  finding.site = find.site_of(series.members.back());
+  finding.site = analysis.site_of(series.members.back());
   finding.evidence = {{FactKind::reachable_nodes, graph.nodes.count}, {FactKind::retained, graph.bytes.bytes}};
   if (saved && !grows(only_saved(graph))) {
     // Something else leads to the same graph: what only this one keeps says nothing.
-    for (size_t i = 0; i < find.dumps(); ++i) finding.growth.bytes[i] = graph.own[i] + graph.saved[i];
+    for (size_t i = 0; i < analysis.dumps(); ++i) finding.growth.bytes[i] = graph.own[i] + graph.saved[i];
     finding.evidence = {{FactKind::reachable_nodes, graph.nodes.count}, {FactKind::shared_graph, finding.growth.bytes}};
     finding.bytes = finding.growth.bytes.back();
-    finding.shared = find.retention().saved_by(graph.last_nodes);
+    finding.shared = analysis.retention().saved_by(graph.last_nodes);
   }
   if (!saved) {
     finding.growth.count = graph.nodes.count;
@@ -93,38 +93,39 @@ LeakFinding finding_of(const Case& find, const Series& series, GraphGrowth& grap
   return finding;
 }
 
-bool has_graph(const Case& find, const Series& series) {
+bool has_graph(const LeakAnalysis& analysis, const Series& series) {
   const std::vector<uint32_t>& members = series.members.back();
   const auto count = std::count_if(members.begin(), members.end(),
-                                   [&](uint32_t tensor) { return find.retention().node_of(tensor) != kNoNode; });
+                                   [&](uint32_t tensor) { return analysis.retention().node_of(tensor) != kNoNode; });
   return size_t(count) * 2 > members.size();
 }
 
 // In each dump, how many of these have a graph.
-std::vector<uint64_t> with_graph(const Case& find, const Series& series) {
+std::vector<uint64_t> with_graph(const LeakAnalysis& analysis, const Series& series) {
   std::vector<uint64_t> counts;
-  for (size_t i = 0; i < find.dumps(); ++i) counts.push_back(find.retention(i).nodes_of(series.members[i]).size());
+  for (size_t i = 0; i < analysis.dumps(); ++i)
+    counts.push_back(analysis.retention(i).nodes_of(series.members[i]).size());
   return counts;
 }
 
-void find_in_containers(Case& find) {
-  for (const Series& series : find.containers()) {
+void find_in_containers(LeakAnalysis& analysis) {
+  for (const Series& series : analysis.containers()) {
     const std::vector<uint32_t>& members = series.members.back();
     const auto newest = std::find_if(members.rbegin(), members.rend(),
-                                     [&](uint32_t tensor) { return find.retention().node_of(tensor) != kNoNode; });
-    if (newest == members.rend() || find.explained(members)) continue;
-    GraphGrowth graph = graph_growth(find, series.members);
+                                     [&](uint32_t tensor) { return analysis.retention().node_of(tensor) != kNoNode; });
+    if (newest == members.rend() || analysis.explained(members)) continue;
+    GraphGrowth graph = graph_growth(analysis, series.members);
     if (!grows(graph.nodes.count)) continue;
     const bool saved = saved_bytes_grow(graph);
     // What it holds itself is more than what is behind it: a container that grows, whatever led there.
     const uint64_t nodes = growth_of(graph.nodes.count) * kObjectBytes;
     const uint64_t behind = saved ? std::max(growth_of(only_saved(graph)), growth_of(graph.saved)) : 0;
-    if (growth_of(graph.own) > behind + nodes || (!saved && growth_of(graph.own) >= kLeastGrowth)) continue;
-    LeakFinding finding = finding_of(find, series, graph, saved);
-    finding.evidence.insert(finding.evidence.begin(), {FactKind::tensors_with_grad_fn, with_graph(find, series),
-                                                       std::string(class_of(find.last().dump, *newest))});
+    if (growth_of(graph.own) > behind + nodes || (!saved && growth_of(graph.own) >= kMinGrowth)) continue;
+    LeakFinding finding = finding_of(analysis, series, graph, saved);
+    finding.evidence.insert(finding.evidence.begin(), {FactKind::tensors_with_grad_fn, with_graph(analysis, series),
+                                                       std::string(class_of(analysis.last().dump, *newest))});
     finding.advice = Advice::keep_value;
-    find.add(std::move(finding), graph.last_nodes);
+    analysis.add(std::move(finding), graph.last_nodes);
   }
 }
 
@@ -135,20 +136,20 @@ struct Chain {
   bool carried = false;  // the value of the dump before is part of it
 };
 
-uint64_t oldest_below(const Case& find, uint32_t node) {
+uint64_t oldest_below(const LeakAnalysis& analysis, uint32_t node) {
   const std::vector<uint32_t> from = {node};
   uint64_t oldest = UINT64_MAX;
-  for (uint64_t serial : serials_of(find.last().dump, find.retention().nodes_below(from))) {
+  for (uint64_t serial : serials_of(analysis.last().dump, analysis.retention().nodes_below(from))) {
     oldest = std::min(oldest, serial);
   }
   return oldest;
 }
 
-bool is_carried(const Case& find, const Series& series, const std::vector<uint32_t>& last_nodes) {
-  const size_t before = find.dumps() - 2;
+bool is_carried(const LeakAnalysis& analysis, const Series& series, const std::vector<uint32_t>& last_nodes) {
+  const size_t before = analysis.dumps() - 2;
   const std::vector<uint64_t> then =
-      serials_of(find.view(before).dump, find.retention(before).nodes_of(series.members[before]));
-  const std::vector<uint64_t> now = serials_of(find.last().dump, last_nodes);
+      serials_of(analysis.view(before).dump, analysis.retention(before).nodes_of(series.members[before]));
+  const std::vector<uint64_t> now = serials_of(analysis.last().dump, last_nodes);
   const std::unordered_set<uint64_t> known(now.begin(), now.end());
   return std::any_of(then.begin(), then.end(), [&](uint64_t serial) { return known.contains(serial); });
 }
@@ -162,19 +163,19 @@ bool is_arithmetic(std::string_view name) {
 }
 
 // A running sum adds something of each step that does not itself come out of the sum; a state goes through the step.
-bool is_sum(const Case& find, const Series& series) {
-  const Graph& graph = find.last().dump.graph;
+bool is_sum(const LeakAnalysis& analysis, const Series& series) {
+  const Graph& graph = analysis.last().dump.graph;
   const uint32_t tensor = series.members.back().back();
-  if (find.last().dump.tensors[tensor].numel == 1) return true;
+  if (analysis.last().dump.tensors[tensor].numel == 1) return true;
   constexpr size_t kLinks = 8;
-  uint32_t node = find.retention().node_of(tensor);
+  uint32_t node = analysis.retention().node_of(tensor);
   for (size_t link = 0; link < kLinks; ++link) {
     if (node == kNoNode || !is_arithmetic(graph.class_name(node)) || graph.edges_of(node).empty()) return false;
     const uint32_t next = graph.edges_of(node)[0].node;
     for (const GraphEdge& edge : graph.edges_of(node).subspan(1)) {
       if (edge.node == kNoNode || next == kNoNode) continue;
       const std::vector<uint32_t> from = {edge.node};
-      const std::vector<uint32_t> below = find.retention().nodes_below(from);
+      const std::vector<uint32_t> below = analysis.retention().nodes_below(from);
       if (std::find(below.begin(), below.end(), next) != below.end()) return false;
     }
     node = next;
@@ -182,21 +183,22 @@ bool is_sum(const Case& find, const Series& series) {
   return true;
 }
 
-std::vector<Chain> chains(const Case& find) {
+std::vector<Chain> chains(const LeakAnalysis& analysis) {
   std::vector<Chain> result;
-  for (const Series& series : find.series()) {
+  for (const Series& series : analysis.series()) {
     const std::vector<uint32_t>& members = series.members.back();
-    const bool everywhere = std::all_of(series.members.begin() + (find.dumps() > 2), series.members.end(),
+    const bool everywhere = std::all_of(series.members.begin() + (analysis.dumps() > 2), series.members.end(),
                                         [](const auto& tensors) { return !tensors.empty(); });
-    if (find.timeline().piles_up(series.growth) || find.explained(members) || !has_graph(find, series)) continue;
-    const uint32_t node = find.retention().node_of(members.front());
-    if (!everywhere || node == kNoNode || find.node_explained(node)) continue;
-    if (oldest_below(find, node) >= find.timeline().last_part()) continue;
+    if (analysis.timeline().piles_up(series.growth) || analysis.explained(members) || !has_graph(analysis, series))
+      continue;
+    const uint32_t node = analysis.retention().node_of(members.front());
+    if (!everywhere || node == kNoNode || analysis.node_explained(node)) continue;
+    if (oldest_below(analysis, node) >= analysis.timeline().last_part()) continue;
     Chain chain;
     chain.series = &series;
-    chain.graph = graph_growth(find, series.members);
-    if (!grows(chain.graph.nodes.count) || !find.timeline().spread(chain.graph.nodes.kept)) continue;
-    chain.carried = is_carried(find, series, chain.graph.last_nodes);
+    chain.graph = graph_growth(analysis, series.members);
+    if (!grows(chain.graph.nodes.count) || !analysis.timeline().spread(chain.graph.nodes.kept)) continue;
+    chain.carried = is_carried(analysis, series, chain.graph.last_nodes);
     result.push_back(std::move(chain));
   }
   return result;
@@ -212,25 +214,26 @@ bool explains_better(const Chain& a, const Chain& b) {
 }
 
 // The variables that lead to most of the same graph, this one included: what they keep, they keep together.
-std::vector<std::vector<uint32_t>> members_with(const Case& find, const Chain& chain, const std::vector<Chain>& all) {
+std::vector<std::vector<uint32_t>> members_with(const LeakAnalysis& analysis, const Chain& chain,
+                                                const std::vector<Chain>& all) {
   const std::unordered_set<uint32_t> nodes(chain.graph.last_nodes.begin(), chain.graph.last_nodes.end());
-  std::vector<std::vector<uint32_t>> members(find.dumps());
+  std::vector<std::vector<uint32_t>> members(analysis.dumps());
   for (const Chain& other : all) {
     const auto shared = std::count_if(other.graph.last_nodes.begin(), other.graph.last_nodes.end(),
                                       [&](uint32_t node) { return nodes.contains(node); });
     if (size_t(shared) * 2 <= other.graph.last_nodes.size()) continue;
-    for (size_t i = 0; i < find.dumps(); ++i) {
+    for (size_t i = 0; i < analysis.dumps(); ++i) {
       members[i].insert(members[i].end(), other.series->members[i].begin(), other.series->members[i].end());
     }
   }
   return members;
 }
 
-LeakFinding chain_finding(const Case& find, const Chain& chain, const std::vector<Chain>& all) {
-  const std::vector<std::vector<uint32_t>> members = members_with(find, chain, all);
-  GraphGrowth graph = graph_growth(find, members);
-  const bool sum = is_sum(find, *chain.series), saved = saved_bytes_grow(graph);
-  LeakFinding finding = finding_of(find, *chain.series, graph, saved);
+LeakFinding chain_finding(const LeakAnalysis& analysis, const Chain& chain, const std::vector<Chain>& all) {
+  const std::vector<std::vector<uint32_t>> members = members_with(analysis, chain, all);
+  GraphGrowth graph = graph_growth(analysis, members);
+  const bool sum = is_sum(analysis, *chain.series), saved = saved_bytes_grow(graph);
+  LeakFinding finding = finding_of(analysis, *chain.series, graph, saved);
   if (sum) {
     finding.advice = Advice::add_value;
   } else {
@@ -241,54 +244,55 @@ LeakFinding chain_finding(const Case& find, const Chain& chain, const std::vecto
 }
 
 // Nodes that a container which piles up leads to: a variable that leads to them, too, is not what keeps them.
-std::vector<bool> nodes_of_containers(const Case& find) {
-  std::vector<bool> result(find.last().dump.graph.nodes.size());
-  for (const Series& series : find.containers()) {
-    if (series.growth.added_bytes() + series.growth.added() * int64_t(kObjectBytes) < int64_t(kLeastGrowth)) continue;
-    const std::vector<uint32_t> from = find.retention().nodes_of(series.members.back());
-    for (uint32_t node : find.retention().nodes_below(from)) result[node] = true;
+std::vector<bool> nodes_of_containers(const LeakAnalysis& analysis) {
+  std::vector<bool> result(analysis.last().dump.graph.nodes.size());
+  for (const Series& series : analysis.containers()) {
+    if (series.growth.added_bytes() + series.growth.added() * int64_t(kObjectBytes) < int64_t(kMinGrowth)) continue;
+    const std::vector<uint32_t> from = analysis.retention().nodes_of(series.members.back());
+    for (uint32_t node : analysis.retention().nodes_below(from)) result[node] = true;
   }
   return result;
 }
 
-void find_chains(Case& find) {
-  std::vector<Chain> all = chains(find);
+void find_chains(LeakAnalysis& analysis) {
+  std::vector<Chain> all = chains(analysis);
   if (all.empty()) return;
   std::sort(all.begin(), all.end(), explains_better);
-  const std::vector<bool> of_containers = nodes_of_containers(find);
+  const std::vector<bool> of_containers = nodes_of_containers(analysis);
   for (const Chain& chain : all) {
-    const auto shared = std::count_if(chain.graph.last_nodes.begin(), chain.graph.last_nodes.end(),
-                                      [&](uint32_t node) { return find.node_explained(node) || of_containers[node]; });
+    const auto shared = std::count_if(chain.graph.last_nodes.begin(), chain.graph.last_nodes.end(), [&](uint32_t node) {
+      return analysis.node_explained(node) || of_containers[node];
+    });
     if (size_t(shared) * 2 > chain.graph.last_nodes.size()) {
-      find.explain(chain.graph.last_nodes);
+      analysis.explain(chain.graph.last_nodes);
       continue;
     }
-    find.add(chain_finding(find, chain, all), chain.graph.last_nodes);
+    analysis.add(chain_finding(analysis, chain, all), chain.graph.last_nodes);
   }
 }
 
 // What backward(create_graph=True) leaves in gradients that are added up, or set to zero in place: each has the graphs
 // of all passes so far.
-void find_in_gradients(Case& find) {
-  std::vector<std::vector<uint32_t>> gradients(find.dumps());
-  for (size_t i = 0; i < find.dumps(); ++i) {
-    gradients[i] = find.retention(i).gradients_with_graph();
-    std::erase_if(gradients[i], [&](uint32_t gradient) { return !find.view(i).selection.tensor(gradient); });
+void find_in_gradients(LeakAnalysis& analysis) {
+  std::vector<std::vector<uint32_t>> gradients(analysis.dumps());
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
+    gradients[i] = analysis.retention(i).gradients_with_graph();
+    std::erase_if(gradients[i], [&](uint32_t gradient) { return !analysis.view(i).selection.tensor(gradient); });
   }
-  if (gradients.back().empty() || find.explained(gradients.back())) return;
-  GraphGrowth graph = graph_growth(find, gradients);
-  if (!grows(graph.nodes.count) || !find.timeline().spread(graph.nodes.kept)) return;
-  for (size_t i = 0; i < find.dumps(); ++i) {
-    Retained kept = find.retention(i).only_by_gradients(gradients[i]);
+  if (gradients.back().empty() || analysis.explained(gradients.back())) return;
+  GraphGrowth graph = graph_growth(analysis, gradients);
+  if (!grows(graph.nodes.count) || !analysis.timeline().spread(graph.nodes.kept)) return;
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
+    Retained kept = analysis.retention(i).only_by_gradients(gradients[i]);
     graph.bytes.count[i] = kept.tensors.size();
     graph.bytes.bytes[i] = kept.bytes;
     graph.last_tensors = std::move(kept.tensors);
   }
-  if (growth_of(graph.bytes.bytes) + growth_of(graph.nodes.count) * kObjectBytes < kLeastGrowth) return;
+  if (growth_of(graph.bytes.bytes) + growth_of(graph.nodes.count) * kObjectBytes < kMinGrowth) return;
   const bool saved = saved_bytes_grow(graph);
   LeakFinding finding;
   finding.kind = saved ? LeakKind::accumulated_graph : LeakKind::graph_nodes;
-  for (uint32_t gradient : gradients.back()) finding.holders.push_back(find.last().holders.name(gradient));
+  for (uint32_t gradient : gradients.back()) finding.holders.push_back(analysis.last().holders.name(gradient));
   finding.advice = Advice::no_create_graph;
   finding.growth = graph.bytes;
   if (!saved) {
@@ -296,65 +300,65 @@ void find_in_gradients(Case& find) {
     finding.counts = LeakFinding::Counts::nodes;
   }
   finding.bytes = graph.bytes.bytes.back();
-  finding.site = find.site_of(graph.last_tensors);
+  finding.site = analysis.site_of(graph.last_tensors);
   finding.evidence = {{FactKind::reachable_nodes, graph.nodes.count}, {FactKind::retained, graph.bytes.bytes}};
   if (!saved) finding.evidence.push_back({FactKind::saved_tensors_freed});
   finding.tensors = std::move(graph.last_tensors);
-  find.add(std::move(finding), graph.last_nodes);
+  analysis.add(std::move(finding), graph.last_nodes);
 }
 
 // By how much the nodes grew that no finding explains.
-bool loose_nodes(const Case& find, Growth& growth, std::vector<uint32_t>& nodes) {
-  for (size_t i = 0; i < find.dumps(); ++i) growth.count.push_back(find.view(i).dump.graph.nodes.size());
-  const Dump& dump = find.last().dump;
+bool loose_nodes(const LeakAnalysis& analysis, Growth& growth, std::vector<uint32_t>& nodes) {
+  for (size_t i = 0; i < analysis.dumps(); ++i) growth.count.push_back(analysis.view(i).dump.graph.nodes.size());
+  const Dump& dump = analysis.last().dump;
   // A saved tensor that is explained keeps the node that made it, which no edge of its graph may lead to.
   std::vector<uint32_t> makers;
   for (uint32_t tensor = 0; tensor < dump.tensors.size(); ++tensor) {
-    if (find.explained(tensor) && find.retention().node_of(tensor) != kNoNode) {
-      makers.push_back(find.retention().node_of(tensor));
+    if (analysis.explained(tensor) && analysis.retention().node_of(tensor) != kNoNode) {
+      makers.push_back(analysis.retention().node_of(tensor));
     }
   }
   std::vector<bool> made(dump.graph.nodes.size());
-  for (uint32_t node : find.retention().nodes_below(makers)) made[node] = true;
+  for (uint32_t node : analysis.retention().nodes_below(makers)) made[node] = true;
   for (uint32_t node = 0; node < dump.graph.nodes.size(); ++node) {
-    if (!made[node] && !find.node_explained(node) && !find.retention().accumulates(node)) nodes.push_back(node);
+    if (!made[node] && !analysis.node_explained(node) && !analysis.retention().accumulates(node)) nodes.push_back(node);
   }
   growth.kept = serials_of(dump, nodes);
   const uint64_t fresh = growth.count.back() > growth.count.front() ? growth.count.back() - growth.count.front() : 0;
-  return grows(growth.count) && find.timeline().spread(growth.kept) &&
-         std::min<uint64_t>(fresh, nodes.size()) * kObjectBytes >= kLeastGrowth;
+  return grows(growth.count) && analysis.timeline().spread(growth.kept) &&
+         std::min<uint64_t>(fresh, nodes.size()) * kObjectBytes >= kMinGrowth;
 }
 
 }  // namespace
 
-void find_kept_graphs(Case& find) {
-  if (find.dumps() < 2 || !find.last().dump.graph.present) return;
-  find_in_containers(find);
-  find_in_gradients(find);
-  find_chains(find);
+void find_kept_graphs(LeakAnalysis& analysis) {
+  if (analysis.dumps() < 2 || !analysis.last().dump.graph.present) return;
+  find_in_containers(analysis);
+  find_in_gradients(analysis);
+  find_chains(analysis);
 }
 
-void find_loose_nodes(Case& find) {
+void find_loose_nodes(LeakAnalysis& analysis) {
   Growth growth;
   std::vector<uint32_t> nodes;
   // Nodes that were not read in one of the dumps would be growth in the next.
-  for (size_t i = 0; i < find.dumps(); ++i) {
-    if (!find.view(i).dump.graph.whole()) return;
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
+    if (!analysis.view(i).dump.graph.whole()) return;
   }
-  if (!find.whole() || find.dumps() < 2 || !loose_nodes(find, growth, nodes)) return;
-  const Dump& dump = find.last().dump;
+  if (!analysis.whole() || analysis.dumps() < 2 || !loose_nodes(analysis, growth, nodes)) return;
+  const Dump& dump = analysis.last().dump;
   std::vector<uint32_t> referred;
   std::string subject;
   for (const NodeReference& row : dump.references.nodes) {
-    if (find.node_explained(row.node)) continue;
+    if (analysis.node_explained(row.node)) continue;
     referred.push_back(row.node);
     subject = without_indexes(row.line());
   }
   // What was not looked through may refer to any of them: then nothing is said of how many Python objects do.
   const bool seen = python_was_looked_through(dump);
-  Retained kept = find.retention().only_by({}, referred);
+  Retained kept = analysis.retention().only_by({}, referred);
   LeakFinding finding;
-  const bool saved = kept.bytes >= kLeastGrowth;
+  const bool saved = kept.bytes >= kMinGrowth;
   finding.kind = saved ? LeakKind::accumulated_graph : LeakKind::graph_nodes;
   if (!subject.empty()) finding.holders = {subject};
   finding.advice = !subject.empty() ? Advice::drop_nodes : seen ? Advice::find_node_holder : Advice::holder_not_seen;
@@ -367,7 +371,7 @@ void find_loose_nodes(Case& find) {
     finding.evidence.push_back({FactKind::retained, {kept.bytes}});
   }
   finding.tensors = std::move(kept.tensors);
-  find.add(std::move(finding), nodes);
+  analysis.add(std::move(finding), nodes);
 }
 
 }  // namespace tensorscope::analyzer

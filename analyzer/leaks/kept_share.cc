@@ -6,9 +6,9 @@
 
 namespace tensorscope::analyzer {
 
-Made ever_made(const Case& find, const std::vector<uint32_t>& tensors) {
+Made ever_made(const LeakAnalysis& analysis, const std::vector<uint32_t>& tensors) {
   constexpr uint64_t kSmallPart = 20;
-  const View& last = find.last();
+  const View& last = analysis.last();
   struct Share {
     uint64_t bytes = 0;
     bool allocated = false;
@@ -40,11 +40,11 @@ bool mostly_kept(const Made& made) {
   return made.alive * kOf >= made.all * kPart;
 }
 
-bool nearly_all_stay(const Case& find, size_t dump, const std::vector<uint32_t>& tensors,
+bool nearly_all_stay(const LeakAnalysis& analysis, size_t dump, const std::vector<uint32_t>& tensors,
                      const std::vector<uint32_t>& in_last) {
   constexpr size_t kOf = 8;
-  const std::vector<uint64_t> serials = tensor_serials(find.view(dump).dump, tensors);
-  const size_t gone = serials.size() - still_there(serials, tensor_serials(find.last().dump, in_last));
+  const std::vector<uint64_t> serials = tensor_serials(analysis.view(dump).dump, tensors);
+  const size_t gone = serials.size() - still_there(serials, tensor_serials(analysis.last().dump, in_last));
   return gone * kOf <= serials.size();
 }
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "leaks/case.h"
+#include "leaks/leak_analysis.h"
 
 namespace tensorscope::analyzer {
 
@@ -16,13 +16,13 @@ struct Made {
 
 // What was allocated at the sites that these tensors' memory comes from, but those with little of it. What the
 // allocator does not know (numpy, shared memory) is counted by its tensors.
-Made ever_made(const Case& find, const std::vector<uint32_t>& tensors);
+Made ever_made(const LeakAnalysis& analysis, const std::vector<uint32_t>& tensors);
 
 // Two fifths or more are alive.
 bool mostly_kept(const Made& made);
 
 // Whether seven of eight tensors of this dump, or more, are among those of the last one.
-bool nearly_all_stay(const Case& find, size_t dump, const std::vector<uint32_t>& tensors,
+bool nearly_all_stay(const LeakAnalysis& analysis, size_t dump, const std::vector<uint32_t>& tensors,
                      const std::vector<uint32_t>& in_last);
 
 }  // namespace tensorscope::analyzer

@@ -4,48 +4,49 @@
 #include <map>
 #include <set>
 
-#include "leaks/case.h"
 #include "leaks/larger_inputs.h"
+#include "leaks/leak_analysis.h"
 
 namespace tensorscope::analyzer {
 
 namespace {
 
-bool is_fresh(const Case& find, uint32_t tensor) {
-  const View& last = find.last();
-  const uint64_t before = find.view(0).dump.process.snapshot_serial;
+bool is_fresh(const LeakAnalysis& analysis, uint32_t tensor) {
+  const View& last = analysis.last();
+  const uint64_t before = analysis.view(0).dump.process.snapshot_serial;
   const Item& item = last.accounts.items()[last.accounts.item_of_tensor(tensor)];
   const uint64_t memory = item.allocation == kNone ? 0 : last.dump.allocations[item.allocation].serial;
   return std::max(last.dump.tensors[tensor].serial, memory) > before;
 }
 
-bool memory_at(const Case& find, uint32_t tensor, const PlaceGrowth& place) {
-  const View& last = find.last();
+bool memory_at(const LeakAnalysis& analysis, uint32_t tensor, const PlaceGrowth& place) {
+  const View& last = analysis.last();
   const Item& item = last.accounts.items()[last.accounts.item_of_tensor(tensor)];
   return item.bytes > 0 && last.places.at(item.site).where == place.label;
 }
 
 // What a place grew by: its memory that is younger than the first dump, or, where none is, its tensors that are.
-std::vector<uint32_t> fresh(const Case& find, const PlaceGrowth& place) {
+std::vector<uint32_t> fresh(const LeakAnalysis& analysis, const PlaceGrowth& place) {
   std::vector<uint32_t> tensors, with_memory;
   for (uint32_t tensor : place.tensors) {
-    if (!is_fresh(find, tensor)) continue;
+    if (!is_fresh(analysis, tensor)) continue;
     tensors.push_back(tensor);
-    if (memory_at(find, tensor, place)) with_memory.push_back(tensor);
+    if (memory_at(analysis, tensor, place)) with_memory.push_back(tensor);
   }
   return with_memory.empty() ? tensors : with_memory;
 }
 
 // The finding that explains most of these tensors' bytes.
-uint32_t explaining(const Case& find, const std::vector<LeakFinding>& findings, const std::vector<uint32_t>& tensors) {
+uint32_t explaining(const LeakAnalysis& analysis, const std::vector<LeakFinding>& findings,
+                    const std::vector<uint32_t>& tensors) {
   for (uint32_t i = 0; i < findings.size(); ++i) {
     const auto explains = [&](uint32_t tensor) {
       return std::binary_search(findings[i].tensors.begin(), findings[i].tensors.end(), tensor) ||
              std::binary_search(findings[i].shared.begin(), findings[i].shared.end(), tensor);
     };
-    if (find.mostly(tensors, explains)) return i;
+    if (analysis.mostly(tensors, explains)) return i;
   }
-  if (!find.explained(tensors)) return kNone;
+  if (!analysis.explained(tensors)) return kNone;
   // Several findings explain it together: that of most of them.
   uint32_t most = kNone;
   size_t most_tensors = 0;
@@ -117,34 +118,37 @@ std::string why_not_known(const Dump& dump) {
   return references.detail.empty() ? "not all of Python was looked through" : references.detail;
 }
 
-GrownPlace grown_place(const Case& find, const std::vector<LeakFinding>& findings, PlaceGrowth place, bool in_place) {
+GrownPlace grown_place(const LeakAnalysis& analysis, const std::vector<LeakFinding>& findings, PlaceGrowth place,
+                       bool in_place) {
   GrownPlace grown;
   grown.in_place = in_place;
-  std::vector<uint32_t> tensors = in_place ? place.tensors : fresh(find, place);
-  grown.finding = tensors.empty() ? explaining(findings, place.site) : explaining(find, findings, tensors);
+  std::vector<uint32_t> tensors = in_place ? place.tensors : fresh(analysis, place);
+  grown.finding = tensors.empty() ? explaining(findings, place.site) : explaining(analysis, findings, tensors);
   const int64_t weight = place.growth.added_bytes() + place.growth.added() * int64_t(kObjectBytes);
-  grown.counts = weight >= int64_t(kLeastGrowth);
+  grown.counts = weight >= int64_t(kMinGrowth);
   if (grown.finding == kNone) {
-    Held held = held_by(find.last(), tensors);
+    Held held = held_by(analysis.last(), tensors);
     grown.held_by = held.kind;
-    grown.holder_unknown = find.mostly(tensors, [&](uint32_t tensor) { return find.retention().not_known(tensor); });
-    const Dump& dump = find.last().dump;
+    grown.holder_unknown =
+        analysis.mostly(tensors, [&](uint32_t tensor) { return analysis.retention().not_known(tensor); });
+    const Dump& dump = analysis.last().dump;
     const bool no_references = !dump.references.present && !dump.process.python_version.empty();
     if (grown.holder_unknown || no_references) grown.names_detail = why_not_known(dump);
-    grown.held = in_place && tensors.size() == 1 ? all_that_hold(find.last(), tensors[0]) : std::move(held.shares);
+    grown.held = in_place && tensors.size() == 1 ? all_that_hold(analysis.last(), tensors[0]) : std::move(held.shares);
   }
   grown.place = std::move(place);
   return grown;
 }
 
 // Tensors that were made at one line in memory that was made at another are not a second leak.
-void leave_memory_to_its_place(const Case& find, std::vector<GrownPlace>& places) {
+void leave_memory_to_its_place(const LeakAnalysis& analysis, std::vector<GrownPlace>& places) {
   for (GrownPlace& grown : places) {
     if (grown.finding != kNone || grown.place.growth.added_bytes() > 0) continue;
-    const std::vector<uint32_t> tensors = fresh(find, grown.place);
+    const std::vector<uint32_t> tensors = fresh(analysis, grown.place);
     for (const GrownPlace& other : places) {
       if (&other == &grown || other.place.growth.added_bytes() <= 0) continue;
-      const bool there = find.mostly(tensors, [&](uint32_t tensor) { return memory_at(find, tensor, other.place); });
+      const bool there =
+          analysis.mostly(tensors, [&](uint32_t tensor) { return memory_at(analysis, tensor, other.place); });
       if (tensors.empty() || !there) continue;
       grown.memory_at = other.place.label;
       grown.counts = false;
@@ -153,14 +157,14 @@ void leave_memory_to_its_place(const Case& find, std::vector<GrownPlace>& places
 }
 
 // Inputs that become larger, and what was made from them afterwards, are no leak.
-void leave_larger_inputs(const Case& find, std::vector<GrownPlace>& places) {
+void leave_larger_inputs(const LeakAnalysis& analysis, std::vector<GrownPlace>& places) {
   std::vector<uint32_t> tensors;
   for (const GrownPlace& grown : places) {
     if (grown.in_place) tensors.insert(tensors.end(), grown.place.tensors.begin(), grown.place.tensors.end());
   }
-  const uint64_t first = first_larger_input(find.last(), tensors);
+  const uint64_t first = first_larger_input(analysis.last(), tensors);
   for (GrownPlace& grown : places) {
-    const auto not_before = [&](uint32_t tensor) { return made_at(find.last(), tensor) >= first; };
+    const auto not_before = [&](uint32_t tensor) { return made_at(analysis.last(), tensor) >= first; };
     if (!grown.in_place || grown.finding != kNone || !std::ranges::all_of(grown.place.tensors, not_before)) continue;
     grown.larger_input = true;
     grown.counts = false;
@@ -179,17 +183,17 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
   Leaks result;
   result.dumps = views.size();
   for (const View& view : views) result.bytes.push_back(view.selection.bytes());
-  Case find(std::move(views), whole);
-  result.weak = find.timeline().weak();
+  LeakAnalysis analysis(std::move(views), whole);
+  result.weak = analysis.timeline().weak();
   for (auto* family : {find_tracebacks, find_graph_cycles, find_cycles, find_small_views, find_kept_graphs,
                        find_gone_parameters, find_stray_leaves, find_two_dtypes, find_larger_tensors, find_containers,
                        find_unfinished_calls, find_cpp_storage, find_loose_nodes, find_process_memory}) {
-    family(find);
+    family(analysis);
   }
-  result.findings = find.take_findings();
+  result.findings = analysis.take_findings();
   const auto is_cycle = [](const LeakFinding& finding) { return finding.kind == LeakKind::reference_cycle; };
   if (std::none_of(result.findings.begin(), result.findings.end(), is_cycle)) {
-    result.passing_cycles = unreachable_cycles(find, /*that_stay=*/false);
+    result.passing_cycles = unreachable_cycles(analysis, /*that_stay=*/false);
   }
   std::stable_sort(result.findings.begin(), result.findings.end(), [](const LeakFinding& a, const LeakFinding& b) {
     const bool process_a = a.kind == LeakKind::process_memory, process_b = b.kind == LeakKind::process_memory;
@@ -199,19 +203,19 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
     return a.bytes > b.bytes;
   });
   std::vector<View> all;
-  for (size_t i = 0; i < find.dumps(); ++i) all.push_back(find.view(i));
+  for (size_t i = 0; i < analysis.dumps(); ++i) all.push_back(analysis.view(i));
   if (whole) result.process = process_growth(all);
   if (result.dumps < 2) {
-    result.suspects = find_suspects(find);
+    result.suspects = find_suspects(analysis);
     return result;
   }
-  for (PlaceGrowth& place : growing_places(all, find.timeline())) {
-    const bool in_place = grows_in_place(place, find.timeline());
-    if (!in_place && !find.timeline().piles_up(place.growth)) continue;
-    result.places.push_back(grown_place(find, result.findings, std::move(place), in_place));
+  for (PlaceGrowth& place : growing_places(all, analysis.timeline())) {
+    const bool in_place = grows_in_place(place, analysis.timeline());
+    if (!in_place && !analysis.timeline().piles_up(place.growth)) continue;
+    result.places.push_back(grown_place(analysis, result.findings, std::move(place), in_place));
   }
-  leave_memory_to_its_place(find, result.places);
-  leave_larger_inputs(find, result.places);
+  leave_memory_to_its_place(analysis, result.places);
+  leave_larger_inputs(analysis, result.places);
   return result;
 }
 

@@ -80,7 +80,7 @@ bool in_an_optimizer(const Dump& dump, uint32_t tensor) { return dump.references
 // different steps, while the program trained others: an optimizer has parameters, but hardly any of these.
 bool numbers_are_no_layers(const Dump& dump, const std::vector<uint32_t>& tensors, const Births& births) {
   constexpr size_t kOf = 4;
-  if (births.steps < kLeastGenerations) return false;
+  if (births.steps < kMinGenerations) return false;
   const auto optimized =
       std::count_if(tensors.begin(), tensors.end(), [&](uint32_t tensor) { return in_an_optimizer(dump, tensor); });
   if (size_t(optimized) * kOf > tensors.size()) return false;
@@ -113,26 +113,26 @@ std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::ve
 
 namespace {
 
-void add_entries(const Case& find, const std::unordered_set<std::string>& called, bool numbers,
+void add_entries(const LeakAnalysis& analysis, const std::unordered_set<std::string>& called, bool numbers,
                  std::vector<Series>& result) {
-  const Dump& dump = find.last().dump;
+  const Dump& dump = analysis.last().dump;
   const auto wants = [&](const Series& series, const std::string& path) {
     return format::ReferenceRole(series.example.role) == format::ReferenceRole::parameter && called.contains(path) &&
-           !find.explained(series.members.back());
+           !analysis.explained(series.members.back());
   };
-  for (const auto& [place, named] : alike_but_for_a_name(find.series(), wants, numbers)) {
+  for (const auto& [place, named] : alike_but_for_a_name(analysis.series(), wants, numbers)) {
     std::map<std::string, std::vector<uint32_t>> entries;
-    Series whole = find.series()[named.front().series];
+    Series whole = analysis.series()[named.front().series];
     whole.form = std::get<2>(place);
     whole.container = true;
     whole.members.back().clear();
     for (const NamedEntry& one : named) {
-      const std::vector<uint32_t>& members = find.series()[one.series].members.back();
+      const std::vector<uint32_t>& members = analysis.series()[one.series].members.back();
       for (std::vector<uint32_t>* all : {&entries[one.name], &whole.members.back()}) {
         all->insert(all->end(), members.begin(), members.end());
       }
     }
-    if (entries.size() < kLeastNames) continue;
+    if (entries.size() < kMinNames) continue;
     const Births births = births_of_entries(dump, entries);
     if (!grew_for_long(births) || !called_before(dump, newest_entry(dump, entries))) continue;
     if (!numbers || numbers_are_no_layers(dump, whole.members.back(), births)) result.push_back(std::move(whole));
@@ -141,11 +141,11 @@ void add_entries(const Case& find, const std::unordered_set<std::string>& called
 
 }  // namespace
 
-std::vector<Series> entries_added_in_use(const Case& find) {
-  const std::unordered_set<std::string> called = called_modules(find.last().dump);
+std::vector<Series> entries_added_in_use(const LeakAnalysis& analysis) {
+  const std::unordered_set<std::string> called = called_modules(analysis.last().dump);
   std::vector<Series> result;
   if (called.empty()) return result;
-  for (const bool numbers : {false, true}) add_entries(find, called, numbers, result);
+  for (const bool numbers : {false, true}) add_entries(analysis, called, numbers, result);
   return result;
 }
 

@@ -11,11 +11,11 @@
 #include <tuple>
 #include <vector>
 
-#include "leaks/case.h"
+#include "leaks/leak_analysis.h"
 
 namespace tensorscope::analyzer {
 
-inline constexpr size_t kLeastNames = 4;
+inline constexpr size_t kMinNames = 4;
 
 struct NamedEntry {
   size_t series = 0;  // number among those given
@@ -33,6 +33,6 @@ std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::ve
 
 // Parameters of one dump that were added entry by entry while the program called the entries: adapters that are loaded
 // and never removed. A model that is being built has not been called, one that was built has no new entry since.
-std::vector<Series> entries_added_in_use(const Case& find);
+std::vector<Series> entries_added_in_use(const LeakAnalysis& analysis);
 
 }  // namespace tensorscope::analyzer

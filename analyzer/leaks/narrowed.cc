@@ -30,14 +30,14 @@ struct Container {
 };
 using Containers = std::map<std::string, Container>;
 
-Containers containers_of(const Case& find, const Series& series) {
+Containers containers_of(const LeakAnalysis& analysis, const Series& series) {
   Containers all;
-  for (size_t i = 0; i < find.dumps(); ++i) {
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
     for (const uint32_t tensor : series.members[i]) {
-      for (const Reference& row : find.view(i).dump.references.of(tensor)) {
+      for (const Reference& row : analysis.view(i).dump.references.of(tensor)) {
         if (!same_form(row, series)) continue;
         Container& container = all[std::string(direct_container(row.text))];
-        container.members.resize(find.dumps());
+        container.members.resize(analysis.dumps());
         if (container.members[i].empty()) container.example = row;
         container.members[i].push_back(tensor);
         break;
@@ -65,29 +65,29 @@ Container* only_that_changes(Containers& all) {
   return changing;
 }
 
-Growth growth_of(const Case& find, const std::vector<std::vector<uint32_t>>& members) {
+Growth growth_of(const LeakAnalysis& analysis, const std::vector<std::vector<uint32_t>>& members) {
   Growth growth;
   for (size_t i = 0; i < members.size(); ++i) {
     growth.count.push_back(members[i].size());
-    growth.bytes.push_back(find.bytes_of(i, members[i]));
+    growth.bytes.push_back(analysis.bytes_of(i, members[i]));
   }
-  growth.first = tensor_serials(find.view(0).dump, members.front());
-  growth.kept = tensor_serials(find.last().dump, members.back());
+  growth.first = tensor_serials(analysis.view(0).dump, members.front());
+  growth.kept = tensor_serials(analysis.last().dump, members.back());
   return growth;
 }
 
 }  // namespace
 
-Series narrowed(const Case& find, const Series& series) {
+Series narrowed(const LeakAnalysis& analysis, const Series& series) {
   if (series.several || series.of_many_threads() || series.of_atexit()) return series;
-  Containers all = containers_of(find, series);
+  Containers all = containers_of(analysis, series);
   Container* container = all.size() > 1 ? only_that_changes(all) : nullptr;
   if (container == nullptr) return series;
   Series one = series;
   one.example = container->example;
   one.members = std::move(container->members);
-  one.growth = growth_of(find, one.members);
-  return find.timeline().piles_up(one.growth) ? one : series;
+  one.growth = growth_of(analysis, one.members);
+  return analysis.timeline().piles_up(one.growth) ? one : series;
 }
 
 }  // namespace tensorscope::analyzer

@@ -4,12 +4,12 @@
 // Not thread-safe.
 #pragma once
 
-#include "leaks/case.h"
+#include "leaks/leak_analysis.h"
 
 namespace tensorscope::analyzer {
 
 // Returns the series of the one container that has all of this growth, if the others have as many tensors in every
 // dump; else the series as it is.
-Series narrowed(const Case& find, const Series& series);
+Series narrowed(const LeakAnalysis& analysis, const Series& series);
 
 }  // namespace tensorscope::analyzer

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "dump/sort_by_serial.h"
-#include "leaks/case.h"
+#include "leaks/leak_analysis.h"
 
 namespace tensorscope::analyzer {
 
@@ -14,7 +14,7 @@ namespace {
 using format::ReferenceRole;
 using format::TensorFlag;
 
-constexpr uint64_t kLeastCopy = 4 << 10;  // bytes of copies in another dtype
+constexpr uint64_t kMinCopy = 4 << 10;  // bytes of copies in another dtype
 
 const Reference* first_holder(const Dump& dump, uint32_t tensor) {
   for (const Reference& row : dump.references.of(tensor)) {
@@ -39,19 +39,20 @@ bool has_role(const Dump& dump, uint32_t tensor, ReferenceRole role) {
   return std::any_of(rows.begin(), rows.end(), [&](const Reference& row) { return ReferenceRole(row.role) == role; });
 }
 
-bool was_there_before(const Case& find, uint32_t tensor, bool with_gradient) {
-  if (find.dumps() < 2) return false;
-  const uint64_t serial = find.last().dump.tensors[tensor].serial;
-  const std::vector<Tensor>& before = find.view(find.dumps() - 2).dump.tensors;
+bool was_there_before(const LeakAnalysis& analysis, uint32_t tensor, bool with_gradient) {
+  if (analysis.dumps() < 2) return false;
+  const uint64_t serial = analysis.last().dump.tensors[tensor].serial;
+  const std::vector<Tensor>& before = analysis.view(analysis.dumps() - 2).dump.tensors;
   const uint32_t found = row_with(before, serial);
   return found != kNone && (!with_gradient || before[found].grad != 0);
 }
 
 // A plain tensor that takes part in one step only (an input whose gradient is wanted) gathers nothing: it is younger
 // than what the optimizer's first step made.
-bool outlives_a_step(const Case& find, uint32_t tensor) {
-  const Dump& dump = find.last().dump;
-  if (dump.references.tensors[tensor].trained || was_there_before(find, tensor, /*with_gradient=*/true)) return true;
+bool outlives_a_step(const LeakAnalysis& analysis, uint32_t tensor) {
+  const Dump& dump = analysis.last().dump;
+  if (dump.references.tensors[tensor].trained || was_there_before(analysis, tensor, /*with_gradient=*/true))
+    return true;
   for (uint32_t i = 0; i < dump.tensors.size(); ++i) {
     if (has_role(dump, i, ReferenceRole::optimizer_state)) return tensor < i;  // both are in the order of serials
   }
@@ -93,21 +94,21 @@ std::string path_in_module(const Reference& row) {
 }
 
 // The parameter that this tensor was cast from, by its node.
-uint32_t cast_from(const Case& find, uint32_t tensor) {
-  const Graph& graph = find.last().dump.graph;
-  const uint32_t node = find.retention().node_of(tensor);
+uint32_t cast_from(const LeakAnalysis& analysis, uint32_t tensor) {
+  const Graph& graph = analysis.last().dump.graph;
+  const uint32_t node = analysis.retention().node_of(tensor);
   if (node == kNoNode || graph.class_name(node) != "ToCopyBackward0" || graph.edges_of(node).empty()) return kNone;
   const uint32_t leaf = graph.edges_of(node)[0].node;
-  if (leaf == kNoNode || !find.retention().accumulates(leaf) || graph.saved_of(leaf).empty()) return kNone;
+  if (leaf == kNoNode || !analysis.retention().accumulates(leaf) || graph.saved_of(leaf).empty()) return kNone;
   return graph.saved_of(leaf)[0].tensor;
 }
 
 class Copies {
  public:
-  explicit Copies(const Case& find) : find_(find), dump_(find.last().dump) {
+  explicit Copies(const LeakAnalysis& analysis) : analysis_(analysis), dump_(analysis.last().dump) {
     for (uint32_t i = 0; i < dump_.tensors.size(); ++i) {
       const bool trained = dump_.references.tensors[i].trained || has_role(dump_, i, ReferenceRole::parameter);
-      if (trained && floating(dump_.tensors[i].dtype) && find.last().selection.tensor(i)) parameters_.push_back(i);
+      if (trained && floating(dump_.tensors[i].dtype) && analysis.last().selection.tensor(i)) parameters_.push_back(i);
     }
   }
 
@@ -115,16 +116,16 @@ class Copies {
     for (uint32_t i = 0; i < dump_.tensors.size(); ++i) {
       if (may_be_copy(i)) by_node(i), by_path(i);
     }
-    for (const Series& series : find_.series()) by_order(series);
+    for (const Series& series : analysis_.series()) by_order(series);
     return std::move(pairs_);
   }
 
  private:
   bool may_be_copy(uint32_t tensor) const {
-    const Category category = find_.last().holders.category(tensor);
+    const Category category = analysis_.last().holders.category(tensor);
     return floating(dump_.tensors[tensor].dtype) && category != Category::gradient &&
            category != Category::optimizer_state && !has_role(dump_, tensor, ReferenceRole::optimizer_state) &&
-           find_.last().selection.tensor(tensor);
+           analysis_.last().selection.tensor(tensor);
   }
   bool alike(uint32_t a, uint32_t b) const {
     return std::ranges::equal(dump_.tensors[a].sizes, dump_.tensors[b].sizes) &&
@@ -136,9 +137,9 @@ class Copies {
 
   // Casts that autocast makes are gone at the end of the step, and nobody in Python has them.
   void by_node(uint32_t tensor) {
-    const uint32_t parameter = cast_from(find_, tensor);
+    const uint32_t parameter = cast_from(analysis_, tensor);
     if (parameter == kNone || !alike(parameter, tensor)) return;
-    if (first_holder(dump_, tensor) == nullptr && !was_there_before(find_, tensor, false)) return;
+    if (first_holder(dump_, tensor) == nullptr && !was_there_before(analysis_, tensor, false)) return;
     add(parameter, tensor, FactKind::cast_copies);
   }
 
@@ -189,7 +190,7 @@ class Copies {
     }
   }
 
-  const Case& find_;
+  const LeakAnalysis& analysis_;
   const Dump& dump_;
   std::vector<uint32_t> parameters_;  // by number
   std::map<std::string, std::vector<uint32_t>> by_path_;
@@ -199,25 +200,25 @@ class Copies {
 
 }  // namespace
 
-void find_stray_leaves(Case& find) {
-  const Dump& dump = find.last().dump;
+void find_stray_leaves(LeakAnalysis& analysis) {
+  const Dump& dump = analysis.last().dump;
   if (!dump.references.present) return;
   std::vector<uint32_t> optimized, stray;
   for (uint32_t i = 0; i < dump.tensors.size(); ++i) {
     if (dump.references.tensors[i].optimized) optimized.push_back(i);
   }
   for (uint32_t i = 0; i < dump.tensors.size() && !optimized.empty(); ++i) {
-    if (!find.last().selection.tensor(i) || !gathers(dump, i) || has_master(dump, optimized, i)) continue;
-    if (find.explained(i)) continue;
-    if (outlives_a_step(find, i)) stray.push_back(i);
+    if (!analysis.last().selection.tensor(i) || !gathers(dump, i) || has_master(dump, optimized, i)) continue;
+    if (analysis.explained(i)) continue;
+    if (outlives_a_step(analysis, i)) stray.push_back(i);
   }
   if (stray.empty()) return;
   LeakFinding finding;
   finding.kind = LeakKind::stray_leaf;
   finding.advice = Advice::optimize_or_freeze;
   for (uint32_t tensor : largest_first(dump, stray)) finding.holders.push_back(name_of(dump, tensor));
-  finding.bytes = find.bytes_of(find.dumps() - 1, stray) * 2;  // and as much of gradient
-  finding.site = find.site_of(stray);
+  finding.bytes = analysis.bytes_of(analysis.dumps() - 1, stray) * 2;  // and as much of gradient
+  finding.site = analysis.site_of(stray);
   finding.evidence = {{FactKind::stray_leaves, {stray.size()}}, {FactKind::optimized_tensors, {optimized.size()}}};
   const uint32_t gradient = gradient_of(dump, largest_first(dump, stray).front());
   if (gradient != kNone && dump.tensors[gradient].version != kNone) {
@@ -225,33 +226,33 @@ void find_stray_leaves(Case& find) {
     finding.evidence.push_back({FactKind::gradient_changes, {changes}, finding.holders.front()});
   }
   finding.tensors = std::move(stray);
-  find.add(std::move(finding));
+  analysis.add(std::move(finding));
 }
 
-void find_two_dtypes(Case& find) {
-  const Dump& dump = find.last().dump;
+void find_two_dtypes(LeakAnalysis& analysis) {
+  const Dump& dump = analysis.last().dump;
   if (!dump.references.present) return;
-  std::vector<Pair> pairs = Copies(find).all();
+  std::vector<Pair> pairs = Copies(analysis).all();
   std::stable_sort(pairs.begin(), pairs.end(), [&](const Pair& a, const Pair& b) {
     return dump.tensors[a.copy].nbytes > dump.tensors[b.copy].nbytes;
   });
   std::map<FactKind, uint64_t> reasons;
   LeakFinding finding;
   for (const Pair& pair : pairs) {
-    if (find.explained(pair.copy)) continue;
+    if (analysis.explained(pair.copy)) continue;
     finding.pairs.push_back({name_of(dump, pair.parameter), dump.tensors[pair.parameter].dtype_text(),
                              name_of(dump, pair.copy), dump.tensors[pair.copy].dtype_text()});
     ++reasons[pair.why];
     finding.tensors.push_back(pair.copy);
   }
-  finding.bytes = find.bytes_of(find.dumps() - 1, finding.tensors);
-  if (finding.bytes < kLeastCopy) return;
+  finding.bytes = analysis.bytes_of(analysis.dumps() - 1, finding.tensors);
+  if (finding.bytes < kMinCopy) return;
   finding.kind = LeakKind::two_dtypes;
   finding.advice = Advice::cast_on_use;
-  finding.site = find.site_of(finding.tensors);
+  finding.site = analysis.site_of(finding.tensors);
   finding.evidence = {{FactKind::copies, {finding.bytes}}};
   for (const auto& [why, count] : reasons) finding.evidence.push_back({why, {count}});
-  find.add(std::move(finding));
+  analysis.add(std::move(finding));
 }
 
 }  // namespace tensorscope::analyzer

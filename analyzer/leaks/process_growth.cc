@@ -10,8 +10,8 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr int64_t kLeastTold = 32 << 20;
-constexpr int64_t kLeastFile = 1 << 20;
+constexpr int64_t kMinTold = 32 << 20;
+constexpr int64_t kMinFile = 1 << 20;
 
 // What the objects of a tensor (TensorImpl, StorageImpl, Python object) and a node take, generously: growth of their
 // number is another finding's.
@@ -101,7 +101,7 @@ struct Row {
 
 // The files of a part that grew, and what is left of it: their sum is the part's.
 void add_files(const Row& row, const std::vector<View>& views, std::vector<Fact>& out) {
-  constexpr size_t kMost = 3;
+  constexpr size_t kMax = 3;
   if (row.part->of_name == nullptr || !std::all_of(views.begin(), views.end(), mappings_known)) return;
   std::map<std::string, std::vector<uint64_t>> by_name;
   for (size_t i = 0; i < views.size(); ++i) {
@@ -116,7 +116,7 @@ void add_files(const Row& row, const std::vector<View>& views, std::vector<Fact>
   for (auto& [name, values] : by_name) files.push_back({FactKind::file, std::move(values), name});
   std::stable_sort(files.begin(), files.end(),
                    [](const Fact& a, const Fact& b) { return growth_of(a) > growth_of(b); });
-  while (!files.empty() && (files.size() > kMost || growth_of(files.back()) < kLeastFile)) files.pop_back();
+  while (!files.empty() && (files.size() > kMax || growth_of(files.back()) < kMinFile)) files.pop_back();
   if (files.empty()) return;
   Fact rest{FactKind::other_files, row.fact.values};
   for (const Fact& file : files) {
@@ -180,12 +180,12 @@ ProcessGrowth process_growth(const std::vector<View>& views) {
   std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
     return one ? a.fact.values.back() > b.fact.values.back() : growth_of(a.fact) > growth_of(b.fact);
   });
-  growth.told = growth_of(resident) >= kLeastTold;
+  growth.told = growth_of(resident) >= kMinTold;
   growth.parts.push_back(std::move(resident));
   for (const Row& row : rows) {
     const bool of_children =
         row.fact.kind == FactKind::children_private || row.fact.kind == FactKind::children_resident;
-    growth.told = growth.told || (of_children && growth_of(row.fact) >= kLeastTold);
+    growth.told = growth.told || (of_children && growth_of(row.fact) >= kMinTold);
     if (!growth.grew_most && growth_of(row.fact) > 0) growth.grew_most = row.fact.kind;
     growth.parts.push_back(row.fact);
     add_files(row, views, growth.parts);

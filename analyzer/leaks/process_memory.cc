@@ -1,7 +1,7 @@
 // Memory of the process that grows and is in no tensor.
 #include <algorithm>
 
-#include "leaks/case.h"
+#include "leaks/leak_analysis.h"
 #include "leaks/process_growth.h"
 
 namespace tensorscope::analyzer {
@@ -9,8 +9,8 @@ namespace tensorscope::analyzer {
 namespace {
 
 constexpr int64_t kMiB = 1 << 20;
-constexpr int64_t kLeastEach = 8 * kMiB;  // in each of several intervals, where malloc tells what it keeps for later
-constexpr int64_t kLeastOnce =
+constexpr int64_t kMinEach = 8 * kMiB;  // in each of several intervals, where malloc tells what it keeps for later
+constexpr int64_t kMinOnce =
     64 * kMiB;  // in a single one, where malloc or Python has most of it, or where malloc did not answer
 
 // What the process grew by, and not for tensors. Memory that tensors gave back and malloc keeps is no growth.
@@ -30,25 +30,25 @@ bool grows_enough(const std::vector<ProcessMemory>& memory) {
   if (memory.size() == 2) {
     const int64_t growth = growth_between(memory[0], memory[1]);
     const bool known = memory[0].heap_known && memory[1].heap_known;
-    return known && growth >= kLeastOnce && asked_for_more(memory[0], memory[1]) >= growth / 4 * 3;
+    return known && growth >= kMinOnce && asked_for_more(memory[0], memory[1]) >= growth / 4 * 3;
   }
   // What malloc keeps, of a dump's own work too, looks like growth where it does not tell.
   for (size_t i = 1; i < memory.size(); ++i) {
     const bool known = memory[i - 1].heap_known && memory[i].heap_known;
-    if (growth_between(memory[i - 1], memory[i]) < (known ? kLeastEach : kLeastOnce)) return false;
+    if (growth_between(memory[i - 1], memory[i]) < (known ? kMinEach : kMinOnce)) return false;
   }
   return true;
 }
 
 }  // namespace
 
-void find_process_memory(Case& find) {
-  if (find.dumps() < 2 || !find.whole()) return;
+void find_process_memory(LeakAnalysis& analysis) {
+  if (analysis.dumps() < 2 || !analysis.whole()) return;
   std::vector<ProcessMemory> memory;
   std::vector<View> views;
-  for (size_t i = 0; i < find.dumps(); ++i) {
-    views.push_back(find.view(i));
-    memory.push_back(process_memory(find.view(i)));
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
+    views.push_back(analysis.view(i));
+    memory.push_back(process_memory(analysis.view(i)));
   }
   for (const ProcessMemory& one : memory) {
     if (one.resident == 0) return;
@@ -73,7 +73,7 @@ void find_process_memory(Case& find) {
   finding.bytes = finding.growth.bytes.back();
   finding.advice = heap_known ? Advice::process_part : Advice::process_unknown;
   finding.process_part = growth.grew_most;
-  find.add(std::move(finding));
+  analysis.add(std::move(finding));
 }
 
 }  // namespace tensorscope::analyzer

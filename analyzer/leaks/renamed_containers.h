@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "leaks/case.h"
+#include "leaks/leak_analysis.h"
 
 namespace tensorscope::analyzer {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "leaks/case.h"
+#include "leaks/leak_analysis.h"
 
 namespace tensorscope::analyzer {
 
@@ -12,7 +12,7 @@ using format::ReferenceRoot;
 
 // A storage counts where its tensors, all together, use at most a quarter of it; a variable or container where what
 // is not used comes to at least a mebibyte.
-constexpr uint64_t kLeastUnused = 1 << 20;
+constexpr uint64_t kMinUnused = 1 << 20;
 constexpr uint64_t kPart = 4;
 
 // What the views on it do not use; 0: enough of it is used, or not everything is known. A base that only its views hold
@@ -28,16 +28,16 @@ uint64_t unused(const Dump& dump, const Retention& retention, const Storage& sto
 }
 
 // A variable of a running function is most often about to go; what was there a dump ago, or lies in a container, stays.
-bool lasts(const Case& find, const Series& series) {
+bool lasts(const LeakAnalysis& analysis, const Series& series) {
   const auto root = ReferenceRoot(series.example.root);
   if (series.container || root == ReferenceRoot::global || root == ReferenceRoot::class_) return true;
   if (series.example.steps > 1 && root != ReferenceRoot::thread) return true;
-  if (find.dumps() < 2) return false;
-  const std::vector<uint32_t>& before = series.members[find.dumps() - 2];
-  const Dump& then = find.view(find.dumps() - 2).dump;
+  if (analysis.dumps() < 2) return false;
+  const std::vector<uint32_t>& before = series.members[analysis.dumps() - 2];
+  const Dump& then = analysis.view(analysis.dumps() - 2).dump;
   return std::any_of(series.members.back().begin(), series.members.back().end(), [&](uint32_t now) {
     return std::any_of(before.begin(), before.end(), [&](uint32_t tensor) {
-      return then.tensors[tensor].serial == find.last().dump.tensors[now].serial;
+      return then.tensors[tensor].serial == analysis.last().dump.tensors[now].serial;
     });
   });
 }
@@ -47,14 +47,14 @@ struct Waste {
   uint64_t used = 0, unused = 0;
 };
 
-Waste waste_of(const Case& find, size_t dump, const std::vector<uint32_t>& members) {
-  const Dump& model = find.view(dump).dump;
+Waste waste_of(const LeakAnalysis& analysis, size_t dump, const std::vector<uint32_t>& members) {
+  const Dump& model = analysis.view(dump).dump;
   Waste waste;
   std::map<uint32_t, uint64_t> storages;
   for (uint32_t tensor : members) {
     const uint32_t storage = model.tensors[tensor].storage;
     if (storage == kNone) continue;
-    const uint64_t bytes = unused(model, find.retention(dump), model.storages[storage]);
+    const uint64_t bytes = unused(model, analysis.retention(dump), model.storages[storage]);
     if (bytes == 0) continue;
     waste.views.push_back(tensor);
     waste.used += model.tensors[tensor].nbytes;
@@ -66,18 +66,18 @@ Waste waste_of(const Case& find, size_t dump, const std::vector<uint32_t>& membe
 
 }  // namespace
 
-void find_small_views(Case& find) {
-  for (const Series& series : find.series()) {
-    Waste waste = waste_of(find, find.dumps() - 1, series.members.back());
-    if (waste.unused < kLeastUnused || !lasts(find, series) || find.explained(waste.views)) continue;
+void find_small_views(LeakAnalysis& analysis) {
+  for (const Series& series : analysis.series()) {
+    Waste waste = waste_of(analysis, analysis.dumps() - 1, series.members.back());
+    if (waste.unused < kMinUnused || !lasts(analysis, series) || analysis.explained(waste.views)) continue;
     LeakFinding finding;
     finding.kind = LeakKind::small_view;
-    finding.holders = {find.label(series)};
+    finding.holders = {analysis.label(series)};
     finding.advice = Advice::copy_view;
     finding.bytes = waste.used + waste.unused;
-    finding.site = find.site_of(waste.views);
-    for (size_t i = 0; i < find.dumps(); ++i) {
-      const Waste then = waste_of(find, i, series.members[i]);
+    finding.site = analysis.site_of(waste.views);
+    for (size_t i = 0; i < analysis.dumps(); ++i) {
+      const Waste then = waste_of(analysis, i, series.members[i]);
       finding.growth.count.push_back(then.views.size());
       finding.growth.bytes.push_back(then.used + then.unused);
     }
@@ -85,8 +85,8 @@ void find_small_views(Case& find) {
                         {FactKind::used_by_views, {waste.used}},
                         {FactKind::storages_of_views, {finding.bytes}},
                         {FactKind::rest_unused}};
-    finding.tensors = find.retention().only_by(waste.views).tensors;
-    find.add(std::move(finding));
+    finding.tensors = analysis.retention().only_by(waste.views).tensors;
+    analysis.add(std::move(finding));
   }
 }
 

@@ -9,9 +9,9 @@
 #include <tuple>
 
 #include "leaks/births.h"
-#include "leaks/case.h"
 #include "leaks/kept_share.h"
 #include "leaks/larger_inputs.h"
+#include "leaks/leak_analysis.h"
 #include "leaks/module_calls.h"
 #include "leaks/named_entries.h"
 #include "leaks/site_beginnings.h"
@@ -24,19 +24,20 @@ using format::ReferenceRoot;
 
 // Whether what was created at even distances goes back to when the program can have been at its site first: more was
 // freed there, but what is kept was never emptied. What is left of a queue or a buffer at its limit begins later.
-bool kept_from_the_first(const Case& find, const std::vector<uint32_t>& tensors, uint32_t site, const Births& births) {
+bool kept_from_the_first(const LeakAnalysis& analysis, const std::vector<uint32_t>& tensors, uint32_t site,
+                         const Births& births) {
   if (!births.even) return false;
-  const uint64_t beginning = SiteBeginnings(find.last().dump).not_before(site);
+  const uint64_t beginning = SiteBeginnings(analysis.last().dump).not_before(site);
   uint64_t oldest = UINT64_MAX;
   for (uint32_t tensor : tensors) {
-    const Item& item = find.last().accounts.items()[find.last().accounts.item_of_tensor(tensor)];
+    const Item& item = analysis.last().accounts.items()[analysis.last().accounts.item_of_tensor(tensor)];
     if (item.site != site || item.allocation == kNone) continue;
-    oldest = std::min(oldest, find.last().dump.allocations[item.allocation].serial);
+    oldest = std::min(oldest, analysis.last().dump.allocations[item.allocation].serial);
   }
   return beginning != 0 && oldest != UINT64_MAX && oldest <= beginning + births.largest_gap;
 }
 
-bool weighs_enough(const Suspect& suspect) { return suspect.bytes + suspect.count * kObjectBytes >= kLeastGrowth; }
+bool weighs_enough(const Suspect& suspect) { return suspect.bytes + suspect.count * kObjectBytes >= kMinGrowth; }
 
 void take(Suspect& suspect, const Births& births) {
   suspect.generations = births.generations;
@@ -48,56 +49,56 @@ void take(Suspect& suspect, const Births& births) {
 }
 
 // A variable or container that refers to these tensors.
-void add_variable(const Case& find, const Series& series, const std::vector<uint32_t>& members,
+void add_variable(const LeakAnalysis& analysis, const Series& series, const std::vector<uint32_t>& members,
                   std::vector<Suspect>& suspects) {
   Suspect suspect;
-  Retained retained = find.retention().only_by(members);
-  suspect.bytes = std::max(retained.bytes, find.bytes_of(find.dumps() - 1, members));
+  Retained retained = analysis.retention().only_by(members);
+  suspect.bytes = std::max(retained.bytes, analysis.bytes_of(analysis.dumps() - 1, members));
   suspect.count = members.size();
   suspect.tensors = retained.tensors;
-  const Births births = births_of(births_of_tensors(find.last().dump, members), find.last().dump);
+  const Births births = births_of(births_of_tensors(analysis.last().dump, members), analysis.last().dump);
   take(suspect, births);
-  const Made made = ever_made(find, retained.tensors);
+  const Made made = ever_made(analysis, retained.tensors);
   suspect.made = made.all;
   suspect.kept = made.alive;
-  suspect.site = find.site_of(retained.tensors);
+  suspect.site = analysis.site_of(retained.tensors);
   if (!weighs_enough(suspect)) return;
   if (!mostly_kept(made)) {
     // Each thread may have replaced its own.
     suspect.from_the_first =
-        !series.of_many_threads() && kept_from_the_first(find, retained.tensors, suspect.site, births);
+        !series.of_many_threads() && kept_from_the_first(analysis, retained.tensors, suspect.site, births);
     if (!suspect.from_the_first) return;
   }
-  suspect.holder = find.label(series);
+  suspect.holder = analysis.label(series);
   suspects.push_back(std::move(suspect));
 }
 
 // An optimizer makes its state one tensor after the other, in its first step, which is where memory often runs out.
-bool is_state(const Case& find, const std::vector<uint32_t>& members) {
-  return find.mostly(
-      members, [&](uint32_t tensor) { return find.last().holders.category(tensor) == Category::optimizer_state; });
+bool is_state(const LeakAnalysis& analysis, const std::vector<uint32_t>& members) {
+  return analysis.mostly(
+      members, [&](uint32_t tensor) { return analysis.last().holders.category(tensor) == Category::optimizer_state; });
 }
 
-bool in_module_call(const Case& find, const Series& series, const std::vector<uint32_t>& members) {
-  return find.mostly(members,
-                     [&](uint32_t tensor) { return local_of_module_call(find.last().dump, series.example, tensor); });
+bool in_module_call(const LeakAnalysis& analysis, const Series& series, const std::vector<uint32_t>& members) {
+  return analysis.mostly(
+      members, [&](uint32_t tensor) { return local_of_module_call(analysis.last().dump, series.example, tensor); });
 }
 
-void add_variables(const Case& find, std::vector<Suspect>& suspects) {
+void add_variables(const LeakAnalysis& analysis, std::vector<Suspect>& suspects) {
   struct Container {
     const Series* largest = nullptr;
     std::vector<uint32_t> members;
   };
   std::map<std::tuple<uint8_t, std::string, std::string, std::vector<Beginning>>, Container> containers;
-  const View& last = find.last();
-  for (const Series& series : find.series()) {
+  const View& last = analysis.last();
+  for (const Series& series : analysis.series()) {
     const std::vector<uint32_t>& members = series.members.back();
-    if (members.size() < kLeastGenerations || find.explained(members)) continue;
+    if (members.size() < kMinGenerations || analysis.explained(members)) continue;
     // Garbage that is no finding is what the garbage collector has not come to yet.
     if (ReferenceRoot(series.example.root) == ReferenceRoot::cycle) continue;
     const Births births = births_of(births_of_tensors(last.dump, members), last.dump);
     if (!grew_for_long(births)) continue;
-    if (births.steps < kLeastGenerations && (is_state(find, members) || in_module_call(find, series, members)))
+    if (births.steps < kMinGenerations && (is_state(analysis, members) || in_module_call(analysis, series, members)))
       continue;
     Container& container =
         containers[{series.example.root, series.example.scope, container_of(series.form), series.beginnings}];
@@ -106,30 +107,32 @@ void add_variables(const Case& find, std::vector<Suspect>& suspects) {
       container.largest = &series;
     }
   }
-  for (const auto& [key, container] : containers) add_variable(find, *container.largest, container.members, suspects);
+  for (const auto& [key, container] : containers)
+    add_variable(analysis, *container.largest, container.members, suspects);
 }
 
-void add_named_entries(const Case& find, std::vector<Suspect>& suspects) {
-  const std::vector<Series> entries = entries_added_in_use(find);
+void add_named_entries(const LeakAnalysis& analysis, std::vector<Suspect>& suspects) {
+  const std::vector<Series> entries = entries_added_in_use(analysis);
   std::vector<const Series*> some;
   for (const Series& series : entries) some.push_back(&series);
-  for (const Series& series : find.by_container(some)) add_variable(find, series, series.members.back(), suspects);
+  for (const Series& series : analysis.by_container(some))
+    add_variable(analysis, series, series.members.back(), suspects);
 }
 
 // A forward pass comes to each parameter once or a few times. Where it was not seen to be of several steps, a graph has
 // grown for long only if it came to one of them again and again.
-bool uses_a_leaf_again(const Case& find, const std::vector<uint32_t>& nodes) {
-  const Graph& graph = find.last().dump.graph;
+bool uses_a_leaf_again(const LeakAnalysis& analysis, const std::vector<uint32_t>& nodes) {
+  const Graph& graph = analysis.last().dump.graph;
   std::map<uint32_t, uint64_t> uses;
   for (uint32_t node : nodes) {
     const GraphNode& row = graph.nodes[node];
     for (uint32_t edge = row.first_edge; edge < row.first_edge + row.edge_count; ++edge) {
       const uint32_t to = graph.edges[edge].node;
-      if (to != kNoNode && find.retention().accumulates(to)) ++uses[to];
+      if (to != kNoNode && analysis.retention().accumulates(to)) ++uses[to];
     }
   }
   return uses.empty() ||
-         std::any_of(uses.begin(), uses.end(), [](const auto& use) { return use.second >= kLeastGenerations; });
+         std::any_of(uses.begin(), uses.end(), [](const auto& use) { return use.second >= kMinGenerations; });
 }
 
 // "first.weight.grad and 3 others"
@@ -142,28 +145,28 @@ std::string names_of_some(const View& view, const std::vector<uint32_t>& tensors
 // Nodes of a graph go with the step that made them, unless a variable of a later step leads to them. Of several
 // variables that lead to one graph the one with the fewest nodes is named: others are computed from it.
 // Gradients may have the graphs of all passes (backward(create_graph=True)), and most often no variable refers to them.
-void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
+void add_graphs(const LeakAnalysis& analysis, std::vector<Suspect>& suspects) {
   struct Candidate {
     const Series* series;  // null: the gradients that have a graph
     std::vector<uint32_t> members, nodes;
     Births births;
   };
-  const View& last = find.last();
+  const View& last = analysis.last();
   std::vector<Candidate> candidates;
   const auto consider = [&](const Series* series, std::vector<uint32_t> members) {
-    const std::vector<uint32_t> from = find.retention().nodes_of(members);
-    if (from.empty() || find.explained(members)) return;
-    std::vector<uint32_t> nodes = find.retention().nodes_below(from);
+    const std::vector<uint32_t> from = analysis.retention().nodes_of(members);
+    if (from.empty() || analysis.explained(members)) return;
+    std::vector<uint32_t> nodes = analysis.retention().nodes_below(from);
     const Births births = births_of(births_of_nodes(last.dump, nodes), last.dump);
     if (!grew_for_long(births)) return;
-    if (births.steps < kLeastGenerations) {
-      if (!uses_a_leaf_again(find, nodes)) return;
-      if (series != nullptr && in_module_call(find, *series, members)) return;
+    if (births.steps < kMinGenerations) {
+      if (!uses_a_leaf_again(analysis, nodes)) return;
+      if (series != nullptr && in_module_call(analysis, *series, members)) return;
     }
     candidates.push_back({series, std::move(members), std::move(nodes), births});
   };
-  for (const Series& series : find.series()) consider(&series, series.members.back());
-  std::vector<uint32_t> gradients = find.retention().gradients_with_graph();
+  for (const Series& series : analysis.series()) consider(&series, series.members.back());
+  std::vector<uint32_t> gradients = analysis.retention().gradients_with_graph();
   std::erase_if(gradients, [&](uint32_t gradient) { return !last.selection.tensor(gradient); });
   consider(nullptr, std::move(gradients));
   std::stable_sort(candidates.begin(), candidates.end(),
@@ -177,19 +180,19 @@ void add_graphs(const Case& find, std::vector<Suspect>& suspects) {
     Suspect suspect;
     suspect.kind = Suspect::Kind::graph;
     suspect.count = candidate.nodes.size();
-    suspect.tensors = find.retention().saved_by(candidate.nodes);
+    suspect.tensors = analysis.retention().saved_by(candidate.nodes);
     suspect.tensors.insert(suspect.tensors.end(), candidate.members.begin(), candidate.members.end());
     // Parameters are saved, too; what else is only there for the graph was created with it.
     std::erase_if(suspect.tensors, [&](uint32_t tensor) {
       return has(last.dump.tensors[tensor], format::TensorFlag::leaf) &&
-             find.last().dump.references.tensors[tensor].optimized;
+             analysis.last().dump.references.tensors[tensor].optimized;
     });
-    suspect.bytes = find.bytes_of(find.dumps() - 1, suspect.tensors);
+    suspect.bytes = analysis.bytes_of(analysis.dumps() - 1, suspect.tensors);
     take(suspect, candidate.births);
     if (!weighs_enough(suspect)) continue;
     suspect.holder =
-        candidate.series != nullptr ? find.label(*candidate.series) : names_of_some(last, candidate.members);
-    suspect.site = find.site_of(suspect.tensors);
+        candidate.series != nullptr ? analysis.label(*candidate.series) : names_of_some(last, candidate.members);
+    suspect.site = analysis.site_of(suspect.tensors);
     suspects.push_back(std::move(suspect));
   }
 }
@@ -202,21 +205,21 @@ void leave_larger_inputs(const View& last, const std::vector<uint32_t>& tensors,
 
 // `all = torch.cat([all, x])`: many were allocated at the site, one is left, and it is larger than they were on average
 // as only the last of a growing row is. Of lengths that vary the last one is seldom that large.
-void add_larger(const Case& find, std::vector<Suspect>& suspects) {
-  constexpr uint64_t kLeastMade = 8, kMostKept = 2, kTimesMean = 8, kOfMean = 5;
-  const View& last = find.last();
+void add_larger(const LeakAnalysis& analysis, std::vector<Suspect>& suspects) {
+  constexpr uint64_t kMinMade = 8, kMaxKept = 2, kTimesMean = 8, kOfMean = 5;
+  const View& last = analysis.last();
   std::vector<Suspect> larger;
   std::vector<uint32_t> all_larger;  // also those that were made a few times, as an input of the first steps
   for (const Storage& storage : last.dump.storages) {
     const uint32_t tensor = storage.tensors.front();
     const Item& item = last.accounts.items()[last.accounts.item_of_tensor(tensor)];
-    if (item.allocation == kNone || item.bytes < kLeastGrowth || find.explained(storage.tensors)) continue;
+    if (item.allocation == kNone || item.bytes < kMinGrowth || analysis.explained(storage.tensors)) continue;
     const Site& row = last.dump.sites[item.site];
-    if (row.allocations_total < 2 || row.allocations_live > kMostKept) continue;
+    if (row.allocations_total < 2 || row.allocations_live > kMaxKept) continue;
     if (item.bytes * kOfMean < row.bytes_total / row.allocations_total * kTimesMean) continue;
     all_larger.push_back(tensor);
-    if (row.allocations_total < kLeastMade) continue;
-    const bool held = std::any_of(find.series().begin(), find.series().end(), [&](const Series& series) {
+    if (row.allocations_total < kMinMade) continue;
+    const bool held = std::any_of(analysis.series().begin(), analysis.series().end(), [&](const Series& series) {
       const std::vector<uint32_t>& members = series.members.back();
       return std::find_first_of(members.begin(), members.end(), storage.tensors.begin(), storage.tensors.end()) !=
              members.end();
@@ -248,14 +251,14 @@ bool of_the_model(Category category) {
 }
 
 // What no variable explains: memory of C++, tensors that are local variables of many threads or frames.
-void add_sites(const Case& find, std::vector<Suspect>& suspects) {
-  const View& last = find.last();
+void add_sites(const LeakAnalysis& analysis, std::vector<Suspect>& suspects) {
+  const View& last = analysis.last();
   std::vector<bool> suspected(last.dump.tensors.size());
   for (const Suspect& suspect : suspects) {
     for (uint32_t tensor : suspect.tensors) suspected[tensor] = true;
   }
   std::vector<bool> passing(last.dump.tensors.size());  // with a module's call that runs
-  for (const Series& series : find.series()) {
+  for (const Series& series : analysis.series()) {
     for (uint32_t tensor : series.members.back())
       passing[tensor] = passing[tensor] || local_of_module_call(last.dump, series.example, tensor);
   }
@@ -277,7 +280,7 @@ void add_sites(const Case& find, std::vector<Suspect>& suspects) {
     } else {
       const std::span<const uint32_t> tensors = last.dump.storages[item.storage].tensors;
       if (std::any_of(tensors.begin(), tensors.end(), [&](uint32_t t) {
-            return suspected[t] || find.explained(t) || of_the_model(last.holders.category(t));
+            return suspected[t] || analysis.explained(t) || of_the_model(last.holders.category(t));
           })) {
         continue;
       }
@@ -289,10 +292,11 @@ void add_sites(const Case& find, std::vector<Suspect>& suspects) {
   for (auto& [where, line] : lines) {
     const Births births = births_of(line.births, last.dump);
     if (!grew_for_long(births)) continue;
-    if (births.steps < kLeastGenerations && find.mostly(line.tensors, [&](uint32_t t) { return passing[t]; })) continue;
+    if (births.steps < kMinGenerations && analysis.mostly(line.tensors, [&](uint32_t t) { return passing[t]; }))
+      continue;
     Suspect suspect;
     suspect.kind = Suspect::Kind::site;
-    suspect.bytes = find.bytes_of(find.dumps() - 1, line.tensors) + line.block_bytes;
+    suspect.bytes = analysis.bytes_of(analysis.dumps() - 1, line.tensors) + line.block_bytes;
     suspect.count = line.births.size();
     for (uint32_t site : line.sites) {
       suspect.made += last.dump.sites[site].allocations_total;
@@ -318,15 +322,15 @@ void rank(std::vector<Suspect>& suspects) {
 }
 
 // What is mostly held by a larger suspect, too, is said once; of names of the same the shortest one.
-void leave_out_repeated(const Case& find, std::vector<Suspect>& suspects) {
+void leave_out_repeated(const LeakAnalysis& analysis, std::vector<Suspect>& suspects) {
   std::stable_sort(suspects.begin(), suspects.end(), [](const Suspect& a, const Suspect& b) {
     if (a.bytes != b.bytes) return a.bytes > b.bytes;
     return a.holder.size() < b.holder.size();
   });
-  std::vector<bool> known(find.last().dump.tensors.size());
+  std::vector<bool> known(analysis.last().dump.tensors.size());
   std::erase_if(suspects, [&](const Suspect& suspect) {
     const bool repeated =
-        !suspect.tensors.empty() && find.mostly(suspect.tensors, [&](uint32_t t) { return known[t]; });
+        !suspect.tensors.empty() && analysis.mostly(suspect.tensors, [&](uint32_t t) { return known[t]; });
     for (uint32_t tensor : suspect.tensors) known[tensor] = true;
     return repeated;
   });
@@ -354,16 +358,16 @@ uint64_t bytes_each_step(const Suspect& suspect) {
   return uint64_t(std::llround(double(suspect.bytes) * suspect.after_first_step / double(suspect.of_steps - 1)));
 }
 
-std::vector<Suspect> find_suspects(const Case& find) {
+std::vector<Suspect> find_suspects(const LeakAnalysis& analysis) {
   std::vector<Suspect> suspects;
-  if (find.retention().known()) {
-    add_variables(find, suspects);
-    add_named_entries(find, suspects);
-    if (find.last().dump.graph.present) add_graphs(find, suspects);
-    add_larger(find, suspects);
+  if (analysis.retention().known()) {
+    add_variables(analysis, suspects);
+    add_named_entries(analysis, suspects);
+    if (analysis.last().dump.graph.present) add_graphs(analysis, suspects);
+    add_larger(analysis, suspects);
   }
-  add_sites(find, suspects);
-  leave_out_repeated(find, suspects);
+  add_sites(analysis, suspects);
+  leave_out_repeated(analysis, suspects);
   rank(suspects);
   return suspects;
 }

@@ -12,7 +12,7 @@
 
 namespace tensorscope::analyzer {
 
-class Case;
+class LeakAnalysis;
 
 struct Suspect {
   enum class Kind : uint8_t {
@@ -42,6 +42,6 @@ uint64_t bytes_each_step(const Suspect& suspect);
 
 // The largest retained size first, to a power of two; of equal ones that of the most steps or times, then the one that
 // has been fed for longest. For a single dump; what a finding explains is left out.
-std::vector<Suspect> find_suspects(const Case& find);
+std::vector<Suspect> find_suspects(const LeakAnalysis& analysis);
 
 }  // namespace tensorscope::analyzer

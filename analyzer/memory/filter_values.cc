@@ -17,7 +17,7 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr size_t kMostNear = 5;
+constexpr size_t kMaxNear = 5;
 
 // What people call dtypes elsewhere.
 constexpr std::pair<const char*, const char*> kOtherDtypes[] = {
@@ -190,7 +190,7 @@ void compare_names(const std::vector<View>& views, NoMatch& answer) {
   }
   const std::vector<std::string> words = sorted(std::move(all));
   answer.names_known = !words.empty();
-  answer.near = nearest_words(answer.values.front(), words, kMostNear);
+  answer.near = nearest_words(answer.values.front(), words, kMaxNear);
   if (holders) answer.present = words;
 }
 
@@ -210,12 +210,12 @@ void compare_functions(const std::vector<View>& views, NoMatch& answer) {
   for (const View& view : views) {
     for (const Place* place : places_of(view)) functions.insert(place->function);
   }
-  answer.near = nearest_words(answer.values.front(), sorted(std::move(functions)), kMostNear);
+  answer.near = nearest_words(answer.values.front(), sorted(std::move(functions)), kMaxNear);
 }
 
 void compare_modules(const std::vector<View>& views, NoMatch& answer) {
   answer.present = by_number(views, [](const View& view, uint32_t i) { return view.holders.module(i); });
-  answer.near = nearest_words(answer.values.front(), answer.present, kMostNear);
+  answer.near = nearest_words(answer.values.front(), answer.present, kMaxNear);
 }
 
 std::vector<std::string> categories_of(const std::vector<View>& views) {

@@ -158,11 +158,11 @@ std::vector<Group> group(const View& view, By by) {
     const Item& item = items[i];
     bool has_memory = item.storage != kNone || item.allocation != kNone;
     if (!view.selection.item(i) || !has_memory) continue;
-    const uint32_t speaker = view.selection.speaker(i), owner = view.selection.owner(i);
+    const uint32_t representative = view.selection.representative(i), owner = view.selection.owner(i);
     const uint64_t bytes = view.selection.item_bytes(i);
     const bool by_meaning = by == By::module || by == By::category || by == By::holder;
-    Group& group = group_of(name(item.site, by_meaning ? speaker : owner, item.thread, item.device));
-    if (speaker != kNone) group.speakers.push_back(speaker);
+    Group& group = group_of(name(item.site, by_meaning ? representative : owner, item.thread, item.device));
+    if (representative != kNone) group.representatives.push_back(representative);
     group.bytes += bytes;
     (item.storage != kNone ? group.storages : group.blocks) += 1;
     note_time(group, item.created_ns);

@@ -71,7 +71,7 @@ struct Group {
   std::map<uint32_t, uint64_t> site_bytes;  // for places: what each of their sites holds
   std::map<uint32_t, uint64_t> forward_bytes;  // for places that no Python called (an autograd worker): the sites of
                                                // the operations in whose backward they were, and what each holds
-  std::vector<uint32_t> speakers;              // tensors that speak for its storages (holders.h)
+  std::vector<uint32_t> representatives;       // tensors that speak for its storages (holders.h)
 };
 
 // What a question needs of one dump.

@@ -90,12 +90,12 @@ class NameTree {
 };
 
 // Layers are of one structure where they are of one class and have parameters of one size.
-void mark_structure(const View& view, const std::vector<uint32_t>& speakers,
+void mark_structure(const View& view, const std::vector<uint32_t>& representatives,
                     const std::map<std::string, std::string>& classes, ModuleTree& structure) {
   std::map<std::string, uint64_t> parameters;
-  for (size_t i = 0; i < speakers.size(); i++) {
-    if (speakers[i] == kNone || view.holders.category(speakers[i]) != Category::parameter) continue;
-    parameters[view.holders.module(speakers[i])] += view.selection.item_bytes(uint32_t(i));
+  for (size_t i = 0; i < representatives.size(); i++) {
+    if (representatives[i] == kNone || view.holders.category(representatives[i]) != Category::parameter) continue;
+    parameters[view.holders.module(representatives[i])] += view.selection.item_bytes(uint32_t(i));
   }
   std::map<std::pair<std::string, uint64_t>, uint32_t> kinds;
   for (const auto& [path, class_name] : classes) {
@@ -113,18 +113,18 @@ void add(ModuleRow& to, const ModuleRow& row) {
 // The rows of a model's modules, each with what belongs to it alone until sum_up().
 class ModuleRows {
  public:
-  ModuleRows(const View& view, bool merge) : view_(view), speakers_(view.accounts.items().size(), kNone) {
+  ModuleRows(const View& view, bool merge) : view_(view), representatives_(view.accounts.items().size(), kNone) {
     for (const auto& [object, name] : view.dump.module_names) {
       structure_.add(name.path);
       classes_.try_emplace(name.path, name.class_name);
     }
-    for (uint32_t i = 0; i < speakers_.size(); i++) {
+    for (uint32_t i = 0; i < representatives_.size(); i++) {
       if (!view.selection.item(i)) continue;
-      speakers_[i] = view.selection.speaker(i);
-      if (speakers_[i] != kNone) structure_.add(view.holders.module(speakers_[i]));
+      representatives_[i] = view.selection.representative(i);
+      if (representatives_[i] != kNone) structure_.add(view.holders.module(representatives_[i]));
     }
     if (merge) {
-      mark_structure(view, speakers_, classes_, structure_);
+      mark_structure(view, representatives_, classes_, structure_);
       structure_.merge();
     }
     for (const auto& [path, class_name] : classes_) {
@@ -136,16 +136,16 @@ class ModuleRows {
 
   // Into the row of its module, or into `none`.
   void add_items(ModuleRow& none) {
-    for (uint32_t i = 0; i < speakers_.size(); i++) {
+    for (uint32_t i = 0; i < representatives_.size(); i++) {
       if (!view_.selection.item(i)) continue;
-      const uint32_t speaker = speakers_[i];
-      const Category category = speaker == kNone ? Category::workspace : view_.holders.category(speaker);
-      const std::string& module = speaker == kNone ? "" : view_.holders.module(speaker);
+      const uint32_t representative = representatives_[i];
+      const Category category = representative == kNone ? Category::workspace : view_.holders.category(representative);
+      const std::string& module = representative == kNone ? "" : view_.holders.module(representative);
       ModuleRow* row = &none;
       if (!module.empty()) {
         const uint32_t at = find(module);
         row = &rows_[at];
-        tree_.nodes()[at].order = std::min(tree_.nodes()[at].order, view_.dump.tensors[speaker].serial);
+        tree_.nodes()[at].order = std::min(tree_.nodes()[at].order, view_.dump.tensors[representative].serial);
       }
       row->bytes[size_t(category)] += view_.selection.item_bytes(i);
       row->total += view_.selection.item_bytes(i);
@@ -185,7 +185,7 @@ class ModuleRows {
   }
 
   const View& view_;
-  std::vector<uint32_t> speakers_;  // of each item that is selected
+  std::vector<uint32_t> representatives_;  // of each item that is selected
   ModuleTree structure_;
   std::map<std::string, std::string> classes_;  // by path
   NameTree tree_;

@@ -16,7 +16,7 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr size_t kMostFiles = 1024, kMostRead = 4;
+constexpr size_t kMaxFiles = 1024, kMaxRead = 4;
 
 uint64_t distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
@@ -24,7 +24,7 @@ uint64_t distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 std::vector<std::string> dumps_of_run(const Dump& moment) {
   if (moment.process.run_id.empty()) return {};
   std::vector<std::pair<uint64_t, std::string>> found;
-  for (const RunDump& dump : dumps_beside(recording_path(moment.path), moment.process, kMostFiles)) {
+  for (const RunDump& dump : dumps_beside(recording_path(moment.path), moment.process, kMaxFiles)) {
     found.emplace_back(distance(dump.dump_ns, moment.process.dump_ns), dump.path);
   }
   std::sort(found.begin(), found.end());
@@ -113,7 +113,7 @@ std::unique_ptr<NamesOfRun> names_for_moment(Dump& moment, const SymbolOptions& 
   }
   if (names->sources().empty()) {
     for (const std::string& path : dumps_of_run(moment)) {
-      if (names->sources().size() == kMostRead) break;
+      if (names->sources().size() == kMaxRead) break;
       try {
         take(path, moment, run, options);
       } catch (const BadInput&) {  // cut off, or being written

@@ -11,10 +11,10 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr size_t kMostLetters = 256;  // a name beyond that is compared by its beginning
+constexpr size_t kMaxLetters = 256;  // a name beyond that is compared by its beginning
 
 std::string folded(std::string_view word) {
-  std::string text(word.substr(0, kMostLetters));
+  std::string text(word.substr(0, kMaxLetters));
   text.erase(0, std::min(text.find_first_not_of('-'), text.size()));
   for (char& c : text) c = c == '_' ? '-' : char(std::tolower(static_cast<unsigned char>(c)));
   return text;

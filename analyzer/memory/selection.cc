@@ -302,7 +302,7 @@ struct Selection::Earlier {
       const Item& item = selection->accounts_->items()[i];
       if (!selection->items_[i] || item.storage == kNone) continue;
       const Storage& storage = selection->dump_->storages[item.storage];
-      if (storage.tensors.size() > 1) spoke.insert(selection->dump_->tensors[selection->speakers_[i]].serial);
+      if (storage.tensors.size() > 1) spoke.insert(selection->dump_->tensors[selection->representatives_[i]].serial);
       if (selection->item_bytes_[i] < storage.nbytes + item.rounding) {
         for (uint32_t tensor : storage.tensors) shared.insert(selection->dump_->tensors[tensor].serial);
       }
@@ -395,7 +395,7 @@ void Selection::count_bytes(bool filtered, const Earlier& earlier) {
 void Selection::choose_speakers(const Holders& holders, const Earlier& earlier) {
   const std::vector<Item>& items = accounts_->items();
   owners_.assign(items.size(), kNone);
-  speakers_.assign(items.size(), kNone);
+  representatives_.assign(items.size(), kNone);
   for (uint32_t i = 0; i < items.size(); ++i) {
     if (!items_[i]) continue;
     uint32_t named = kNone, spoke = kNone;
@@ -405,11 +405,11 @@ void Selection::choose_speakers(const Holders& holders, const Earlier& earlier) 
       if (!holders.names(tensor).empty()) named = std::min(named, tensor);
       if (earlier.spoke.contains(dump_->tensors[tensor].serial)) spoke = tensor;
     });
-    const uint32_t best = items[i].storage != kNone ? holders.speaker(items[i].storage) : items[i].tensor;
-    speakers_[i] = spoke != kNone                    ? spoke
-                   : best != kNone && tensors_[best] ? best
-                   : named != kNone                  ? named
-                                                     : owners_[i];
+    const uint32_t best = items[i].storage != kNone ? holders.representative(items[i].storage) : items[i].tensor;
+    representatives_[i] = spoke != kNone                    ? spoke
+                          : best != kNone && tensors_[best] ? best
+                          : named != kNone                  ? named
+                                                            : owners_[i];
   }
 }
 

@@ -101,7 +101,7 @@ class Selection {
   // Of the selected tensors of an item: the oldest, which stands for its dtype, shape and class, and the one that says
   // what its memory is (holders.h). kNone for a block in no tensor.
   uint32_t owner(uint32_t item) const { return owners_[item]; }
-  uint32_t speaker(uint32_t item) const { return speakers_[item]; }
+  uint32_t representative(uint32_t item) const { return representatives_[item]; }
 
  private:
   struct Earlier;
@@ -115,7 +115,7 @@ class Selection {
   const Accounts* accounts_;
   std::vector<bool> tensors_, items_;
   std::vector<uint64_t> item_bytes_;
-  std::vector<uint32_t> owners_, speakers_;
+  std::vector<uint32_t> owners_, representatives_;
 };
 
 // The site a tensor counts for: its storage's, where that is the same place in other words (the allocation is made a

@@ -148,7 +148,7 @@ bool AutocastTypes::made_in_pass(const Item& item) const {
 }
 
 Category AutocastTypes::category_of(const Item& item) const {
-  return view_.holders.category(view_.holders.speaker(item.storage));
+  return view_.holders.category(view_.holders.representative(item.storage));
 }
 
 // By more than slots of nodes.

@@ -13,7 +13,7 @@ namespace {
 int64_t not_negative(int64_t bytes) { return std::max<int64_t>(0, bytes); }
 
 // Blocks of the CUDA runtime that torch's allocator did not take, by library.
-Part from_libraries(const View& view, Device device) {
+BalanceNode from_libraries(const View& view, Device device) {
   std::vector<uint32_t> sites;
   auto counts = [&](const RuntimeBlock& block) { return block.device == device && !block.by_torch; };
   for (const RuntimeBlock& block : view.dump.runtime_blocks) {
@@ -27,20 +27,20 @@ Part from_libraries(const View& view, Device device) {
     libraries[library_of_block(view, block.site)] += block.nbytes;
     bytes += block.nbytes;
   }
-  Part result = spare(PartKind::libraries, counted(bytes), {NoteKind::by_cuda_runtime});
+  BalanceNode result = optional_node(BalanceKind::libraries, counted(bytes), {NoteKind::by_cuda_runtime});
   for (const auto& [library, own] : libraries) {
-    result.parts.push_back(part(PartKind::library, counted(own)));
+    result.parts.push_back(balance_node(BalanceKind::library, counted(own)));
     result.parts.back().subject = library;
   }
   std::stable_sort(result.parts.begin(), result.parts.end(),
-                   [](const Part& a, const Part& b) { return *a.bytes > *b.bytes; });
+                   [](const BalanceNode& a, const BalanceNode& b) { return *a.bytes > *b.bytes; });
   return result;
 }
 
-Part cached_part(const FreeMemory& cached) {
-  Part result = part(PartKind::cached, counted(cached.bytes));
+BalanceNode cached_part(const FreeMemory& cached) {
+  BalanceNode result = balance_node(BalanceKind::cached, counted(cached.bytes));
   for (const FreePart& free : cached.parts) {
-    Part entry = part(PartKind::pool, counted(free.bytes));
+    BalanceNode entry = balance_node(BalanceKind::pool, counted(free.bytes));
     entry.pool = free;
     entry.with_stream = cached.streams_known && (free.stream != 0 || cached.streams > 1);
     if (free.pieces > 0) entry.note = {NoteKind::pieces, free.pieces, 0, free.largest};
@@ -50,34 +50,35 @@ Part cached_part(const FreeMemory& cached) {
 }
 
 // What torch's allocator holds of the device.
-Part reserved(const View& view, Device device, const FreeMemory& cached) {
+BalanceNode reserved(const View& view, Device device, const FreeMemory& cached) {
   const DeviceTotal* total = view.dump.total_of(device);
   const bool failed_here = view.dump.failure && view.dump.failure->device == device;
-  Part given = allocated(view, device);
+  BalanceNode given = allocated(view, device);
   const int64_t used = *given.bytes;
   const DeviceMemory* memory = view.dump.memory_of(device);
   const bool tells = memory == nullptr || memory->backend != "cudaMallocAsync";  // the driver keeps its pool for it
   if (cached.known && tells) {
-    Part result = part(PartKind::reserved, counted(cached.reserved));
-    result.parts = {std::move(given), spare(PartKind::waiting, counted(cached.pending), {NoteKind::stream_may_use}),
+    BalanceNode result = balance_node(BalanceKind::reserved, counted(cached.reserved));
+    result.parts = {std::move(given),
+                    optional_node(BalanceKind::waiting, counted(cached.pending), {NoteKind::stream_may_use}),
                     cached_part(cached)};
-    close(result, NoteKind::made_while_copying);
+    add_remainder(result, NoteKind::made_while_copying);
     return result;
   }
   uint64_t bytes = !tells ? 0 : failed_here ? view.dump.failure->allocator_reserved : 0;
   if (bytes == 0 && tells && total != nullptr) bytes = total->allocator_reserved;
   if (bytes == 0) {  // an allocator that does not tell, such as cudaMallocAsync's
-    Part result = part(PartKind::reserved, used);
-    Part free;
-    free.kind = PartKind::cached;
+    BalanceNode result = balance_node(BalanceKind::reserved, used);
+    BalanceNode free;
+    free.kind = BalanceKind::cached;
     free.note = {NoteKind::cache_not_told};
     result.parts = {std::move(given), std::move(free)};
     return result;
   }
-  Part result = part(PartKind::reserved, counted(bytes));
+  BalanceNode result = balance_node(BalanceKind::reserved, counted(bytes));
   result.parts = {std::move(given),
-                  part(PartKind::cached, not_negative(counted(bytes) - used), {NoteKind::pieces_not_known})};
-  close(result, NoteKind::other_moment);
+                  balance_node(BalanceKind::cached, not_negative(counted(bytes) - used), {NoteKind::pieces_not_known})};
+  add_remainder(result, NoteKind::other_moment);
   return result;
 }
 
@@ -106,9 +107,9 @@ DriverView driver_view(const DeviceMemory& memory) {
   return driver;
 }
 
-Part without_driver(Device device, const DeviceMemory* memory, Part torch, Part libraries) {
-  Part result;
-  result.kind = PartKind::device;
+BalanceNode without_driver(Device device, const DeviceMemory* memory, BalanceNode torch, BalanceNode libraries) {
+  BalanceNode result;
+  result.kind = BalanceKind::device;
   result.subject = device.text();
   if (memory == nullptr) {
     result.note = {NoteKind::driver_not_in_dump};
@@ -121,25 +122,27 @@ Part without_driver(Device device, const DeviceMemory* memory, Part torch, Part 
   return result;
 }
 
-Part this_process(const DeviceMemory& memory, const DriverView& driver, Part torch, Part libraries) {
+BalanceNode this_process(const DeviceMemory& memory, const DriverView& driver, BalanceNode torch,
+                         BalanceNode libraries) {
   const int64_t used = *torch.bytes + *libraries.bytes;
   const bool pool = memory.backend == "cudaMallocAsync";
-  Part result = part(PartKind::this_process, not_negative(driver.own),
-                     {driver.own_told ? NoteKind::none : NoteKind::by_remainder});
-  result.parts = {std::move(torch), std::move(libraries),
-                  part(pool ? PartKind::context_and_pool : PartKind::context, not_negative(driver.own - used))};
-  close(result, NoteKind::less_than_recorded);
+  BalanceNode result = balance_node(BalanceKind::this_process, not_negative(driver.own),
+                                    {driver.own_told ? NoteKind::none : NoteKind::by_remainder});
+  result.parts = {
+      std::move(torch), std::move(libraries),
+      balance_node(pool ? BalanceKind::context_and_pool : BalanceKind::context, not_negative(driver.own - used))};
+  add_remainder(result, NoteKind::less_than_recorded);
   return result;
 }
 
-Part other_processes(const DeviceMemory& memory, const DriverView& driver) {
+BalanceNode other_processes(const DeviceMemory& memory, const DriverView& driver) {
   const int64_t bytes = driver.others_known ? driver.others : not_negative(driver.total - driver.free - driver.own);
-  Part result =
-      spare(PartKind::other_processes, bytes, {driver.others_known ? NoteKind::pids : NoteKind::pids_without_bytes});
+  BalanceNode result = optional_node(BalanceKind::other_processes, bytes,
+                                     {driver.others_known ? NoteKind::pids : NoteKind::pids_without_bytes});
   for (const DeviceProcess& other : memory.processes) result.note.numbers.push_back(other.pid);
   if (!driver.others_known || memory.processes.size() == 1) return result;
   for (const DeviceProcess& other : memory.processes) {
-    result.parts.push_back(part(PartKind::process, counted(*other.bytes)));
+    result.parts.push_back(balance_node(BalanceKind::process, counted(*other.bytes)));
     result.parts.back().pid = other.pid;
   }
   return result;
@@ -147,39 +150,39 @@ Part other_processes(const DeviceMemory& memory, const DriverView& driver) {
 
 }  // namespace
 
-uint64_t in_use(const Part& balance) {
-  for (PartKind kind : {PartKind::allocated, PartKind::torch}) {
-    const Part* part = balance.kind == kind ? &balance : balance.find(kind);
+uint64_t in_use(const BalanceNode& balance) {
+  for (BalanceKind kind : {BalanceKind::allocated, BalanceKind::torch}) {
+    const BalanceNode* part = balance.kind == kind ? &balance : balance.find(kind);
     if (part != nullptr && part->bytes) return uint64_t(not_negative(*part->bytes));
   }
   return 0;
 }
 
-uint64_t resident(const Part& balance) {
-  constexpr PartKind kWhole = PartKind::resident_process;
-  const Part* whole = balance.kind == kWhole ? &balance : balance.find(kWhole);
+uint64_t resident(const BalanceNode& balance) {
+  constexpr BalanceKind kWhole = BalanceKind::resident_process;
+  const BalanceNode* whole = balance.kind == kWhole ? &balance : balance.find(kWhole);
   return whole != nullptr && whole->bytes ? uint64_t(not_negative(*whole->bytes)) : 0;
 }
 
-const Part* mostly_outside(const Part& balance) {
+const BalanceNode* mostly_outside(const BalanceNode& balance) {
   const auto most = int64_t(resident(balance) / 2);
-  for (PartKind kind : {PartKind::malloc_in_use, PartKind::python_heap}) {
-    const Part* part = balance.find(kind);
+  for (BalanceKind kind : {BalanceKind::malloc_in_use, BalanceKind::python_heap}) {
+    const BalanceNode* part = balance.find(kind);
     if (most > 0 && part != nullptr && part->bytes && *part->bytes > most) return part;
   }
   return nullptr;
 }
 
-Part device_balance(const View& view, Device device, const FreeMemory& cached) {
-  Part torch = reserved(view, device, cached), libraries = from_libraries(view, device);
+BalanceNode device_balance(const View& view, Device device, const FreeMemory& cached) {
+  BalanceNode torch = reserved(view, device, cached), libraries = from_libraries(view, device);
   const DeviceMemory* memory = view.dump.memory_of(device);
   if (memory == nullptr || memory->driver_total == 0) {
     return without_driver(device, memory, std::move(torch), std::move(libraries));
   }
   const DriverView driver = driver_view(*memory);
-  Part result = part(PartKind::device, driver.total, {NoteKind::text, 0, 0, 0, memory->name});
+  BalanceNode result = balance_node(BalanceKind::device, driver.total, {NoteKind::text, 0, 0, 0, memory->name});
   result.subject = device.text();
-  result.parts.push_back(part(PartKind::free, driver.free, {NoteKind::by_driver}));
+  result.parts.push_back(balance_node(BalanceKind::free, driver.free, {NoteKind::by_driver}));
   if (driver.own == 0) {
     const int64_t used = *torch.bytes + *libraries.bytes;
     PartNote note = {NoteKind::processes_not_told};
@@ -187,13 +190,13 @@ Part device_balance(const View& view, Device device, const FreeMemory& cached) {
     result.parts.push_back(std::move(torch));
     result.parts.push_back(std::move(libraries));
     result.parts.push_back(
-        part(PartKind::outside_torch, not_negative(driver.total - driver.free - used), std::move(note)));
-    close(result, NoteKind::less_than_torch);
+        balance_node(BalanceKind::outside_torch, not_negative(driver.total - driver.free - used), std::move(note)));
+    add_remainder(result, NoteKind::less_than_torch);
     return result;
   }
   result.parts.push_back(this_process(*memory, driver, std::move(torch), std::move(libraries)));
   if (!memory->processes.empty()) result.parts.push_back(other_processes(*memory, driver));
-  close(result, NoteKind::drivers_own);
+  add_remainder(result, NoteKind::drivers_own);
   return result;
 }
 

@@ -11,8 +11,8 @@ namespace tensorscope::analyzer::oom {
 
 namespace {
 
-constexpr size_t kLeastLength = 2;     // one earlier value may be this step's own
-constexpr size_t kMostVariables = 64;  // each asks for a walk over the graph
+constexpr size_t kMinLength = 2;       // one earlier value may be this step's own
+constexpr size_t kMaxVariables = 64;   // each asks for a walk over the graph
 constexpr size_t kSmallContainer = 4;  // (h, c)
 
 const Node* seen(const Dump& dump, uint32_t node) {
@@ -31,17 +31,17 @@ bool may_carry(const Series& series) {
 
 class ChainFinder {
  public:
-  explicit ChainFinder(const Case& find) : find_(find), dump_(find.last().dump) {}
+  explicit ChainFinder(const LeakAnalysis& analysis) : analysis_(analysis), dump_(analysis.last().dump) {}
 
   std::vector<Chain> find() {
     if (!dump_.graph.present) return {};
-    for (const Series& series : find_.series()) {
+    for (const Series& series : analysis_.series()) {
       if (!may_carry(series)) continue;
       for (uint32_t tensor : series.members.back()) {
-        if (find_.retention().node_of(tensor) != kNoNode) variables_.push_back({&series, tensor});
+        if (analysis_.retention().node_of(tensor) != kNoNode) variables_.push_back({&series, tensor});
       }
     }
-    if (variables_.size() > kMostVariables) variables_.resize(kMostVariables);
+    if (variables_.size() > kMaxVariables) variables_.resize(kMaxVariables);
     std::vector<Chain> chains;
     for (const Variable& variable : variables_) {
       if (std::optional<Chain> chain = chain_of(variable)) chains.push_back(std::move(*chain));
@@ -68,11 +68,11 @@ class ChainFinder {
 
   std::vector<uint32_t> below(uint32_t node) const {
     const std::vector<uint32_t> from = {node};
-    return find_.retention().nodes_below(from);
+    return analysis_.retention().nodes_below(from);
   }
 
   std::optional<Chain> chain_of(const Variable& variable) {
-    const uint32_t node = find_.retention().node_of(variable.tensor);
+    const uint32_t node = analysis_.retention().node_of(variable.tensor);
     const Node* now = seen(dump_, node);
     if (now == nullptr || now->site == 0) return std::nullopt;
     Chain chain;
@@ -84,7 +84,7 @@ class ChainFinder {
       ++chain.length;
       if (previous == kNoNode || earlier->serial > seen(dump_, previous)->serial) previous = other;
     }
-    if (chain.length < kLeastLength) return std::nullopt;
+    if (chain.length < kMinLength) return std::nullopt;
     chain.series = variable.series;
     chain.tensor = variable.tensor;
     chain.site = now->site;
@@ -114,10 +114,10 @@ class ChainFinder {
   // by no other node. A sum that is detached keeps nothing of any value.
   void find_freed(Chain& chain, uint32_t previous) {
     for (const Variable& variable : variables_) {
-      const std::vector<uint32_t> nodes = below(find_.retention().node_of(variable.tensor));
+      const std::vector<uint32_t> nodes = below(analysis_.retention().node_of(variable.tensor));
       if (std::find(nodes.begin(), nodes.end(), previous) != nodes.end()) chain.variables.push_back(variable.tensor);
     }
-    const Retained kept = find_.retention().only_by(chain.variables);
+    const Retained kept = analysis_.retention().only_by(chain.variables);
     const uint64_t last = seen(dump_, previous)->serial;
     std::vector<bool> older(dump_.graph.nodes.size());
     for (uint32_t node : kept.nodes) {
@@ -137,13 +137,13 @@ class ChainFinder {
     std::sort(chain.freed.begin(), chain.freed.end());
   }
 
-  const Case& find_;
+  const LeakAnalysis& analysis_;
   const Dump& dump_;
   std::vector<Variable> variables_;
 };
 
 }  // namespace
 
-std::vector<Chain> find_chains(const Case& find) { return ChainFinder(find).find(); }
+std::vector<Chain> find_chains(const LeakAnalysis& analysis) { return ChainFinder(analysis).find(); }
 
 }  // namespace tensorscope::analyzer::oom

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "leaks/case.h"
+#include "leaks/leak_analysis.h"
 
 namespace tensorscope::analyzer::oom {
 
@@ -20,6 +20,6 @@ struct Chain {
 };
 
 // The longest first; variables that lead to the same chain count once.
-std::vector<Chain> find_chains(const Case& find);
+std::vector<Chain> find_chains(const LeakAnalysis& analysis);
 
 }  // namespace tensorscope::analyzer::oom

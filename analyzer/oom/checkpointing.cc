@@ -42,9 +42,9 @@ class Savers {
   // The innermost module below which this storage was allocated, made and saved; none: it stays whatever is
   // checkpointed. Of an input that only views keep the storage was allocated outside.
   std::optional<std::string> module_of(uint32_t storage) const {
-    const uint32_t speaker = view_.holders.speaker(storage);
-    if (view_.holders.category(speaker) != Category::saved_activation) return std::nullopt;
-    std::string module = common(view_.holders.module(speaker), allocated_in(view_, storage));
+    const uint32_t representative = view_.holders.representative(storage);
+    if (view_.holders.category(representative) != Category::saved_activation) return std::nullopt;
+    std::string module = common(view_.holders.module(representative), allocated_in(view_, storage));
     bool saved = false;
     for (uint32_t tensor : view_.dump.storages[storage].tensors) {
       for (const Reference& row : view_.dump.references.of(tensor)) {

@@ -11,7 +11,7 @@ namespace tensorscope::analyzer::oom {
 
 namespace {
 
-constexpr size_t kMostFiles = 256, kMostRead = 3;
+constexpr size_t kMaxFiles = 256, kMaxRead = 3;
 
 bool knows(const Dump& dump, uint32_t tensor) {
   return tensor < dump.references.tensors.size() && dump.references.tensors[tensor].known;
@@ -31,11 +31,11 @@ bool lacks_names(const Dump& dump) {
 
 std::optional<Dump> earlier_with_names(const Dump& dump) {
   std::vector<std::pair<uint64_t, std::string>> candidates;
-  for (const RunDump& other : dumps_beside(dump.path, dump.process, kMostFiles)) {
+  for (const RunDump& other : dumps_beside(dump.path, dump.process, kMaxFiles)) {
     if (other.dump_ns < dump.process.dump_ns) candidates.emplace_back(other.dump_ns, other.path);
   }
   std::sort(candidates.rbegin(), candidates.rend());
-  if (candidates.size() > kMostRead) candidates.resize(kMostRead);
+  if (candidates.size() > kMaxRead) candidates.resize(kMaxRead);
   for (const auto& [moment, path] : candidates) {
     try {
       Dump earlier = read_dump(path);

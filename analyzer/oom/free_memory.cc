@@ -121,15 +121,15 @@ uint64_t usable_with_pages(const DeviceMemory& memory, uint64_t request) {
   return pages > has ? 0 : (has - pages) / page * page + in_last_page;
 }
 
-uint64_t FitTest::room(uint64_t bytes) const { return (limited() ? 0 : memory_->driver_free) + bytes; }
+uint64_t FitTest::headroom(uint64_t bytes) const { return (limited() ? 0 : memory_->driver_free) + bytes; }
 
 uint64_t FitTest::missing(uint64_t bytes) const {
-  return !possible() || limited() || room(bytes) >= needed_ ? 0 : needed_ - room(bytes);
+  return !possible() || limited() || headroom(bytes) >= needed_ ? 0 : needed_ - headroom(bytes);
 }
 
 Fits FitTest::enough(uint64_t bytes, Fits then) const {
   if (!possible()) return Fits::unknown;
-  if (room(bytes) >= needed_) return then;
+  if (headroom(bytes) >= needed_) return then;
   return limited() ? Fits::unknown : Fits::no;
 }
 

@@ -79,7 +79,7 @@ class FitTest {
   uint64_t missing(uint64_t bytes) const;
 
  private:
-  uint64_t room(uint64_t bytes) const;
+  uint64_t headroom(uint64_t bytes) const;
   Fits enough(uint64_t bytes, Fits then) const;
 
   const Dump& dump_;

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "dump_generated.h"
-#include "leaks/case.h"
+#include "leaks/leak_analysis.h"
 #include "leaks/leaks.h"
 #include "oom/chains.h"
 #include "oom/freed.h"
@@ -14,9 +14,9 @@ namespace tensorscope::analyzer::oom {
 
 namespace {
 
-constexpr size_t kMostHolders = 4;
-constexpr size_t kMostAsked = 12;    // each asks for a walk over the graph
-constexpr size_t kMostTogether = 3;  // holders of the same tensors
+constexpr size_t kMaxHolders = 4;
+constexpr size_t kMaxAsked = 12;    // each asks for a walk over the graph
+constexpr size_t kMaxTogether = 3;  // holders of the same tensors
 
 // "records[3].loss" is in "records[*]".
 std::string container_of(const std::string& text) {
@@ -33,12 +33,12 @@ bool same_container(const Series& a, const Series& b) {
 
 class HolderFinder {
  public:
-  HolderFinder(const RemedyCase& about, const Room& room, const LinesToChange& lines)
+  HolderFinder(const RemedyCase& about, const Headroom& headroom, const LinesToChange& lines)
       : about_(about),
-        room_(room),
+        headroom_(headroom),
         view_(about.views.back()),
         dump_(view_.dump),
-        find_({view_}, /*whole=*/true),
+        analysis_({view_}, /*whole=*/true),
         lines_(lines),
         explained_(dump_.tensors.size()) {
     const std::string package = torch_package(dump_);
@@ -54,21 +54,21 @@ class HolderFinder {
   std::vector<Remedy> find() {
     leaks();
     gradient_graphs();
-    for (const Chain& chain : find_chains(find_)) add_chain(chain);
+    for (const Chain& chain : find_chains(analysis_)) add_chain(chain);
     containers();
     return std::move(found_);
   }
 
  private:
-  const Retention& retention() const { return find_.retention(); }
+  const Retention& retention() const { return analysis_.retention(); }
 
   bool add(Remedy remedy, const Freed& freed) {
-    if (freed.bytes < room_.least()) return false;
+    if (freed.bytes < headroom_.least()) return false;
     remedy.bytes = freed.bytes;
-    remedy.fits = room_.fits(freed);
+    remedy.fits = headroom_.fits(freed);
     if (remedy.at_most && remedy.fits == Fits::yes) remedy.fits = Fits::may;
-    remedy.stays = room_.in_private_pools(freed);
-    room_.say_missing(remedy, freed.bytes - std::min(remedy.stays, freed.bytes) + about_.cached.common);
+    remedy.stays = headroom_.in_private_pools(freed);
+    headroom_.say_missing(remedy, freed.bytes - std::min(remedy.stays, freed.bytes) + about_.cached.common);
     found_.push_back(std::move(remedy));
     return true;
   }
@@ -157,13 +157,13 @@ class HolderFinder {
       result.push_back(&one);
       own.insert(one.members.back().begin(), one.members.back().end());
     };
-    for (const Series& other : find_.series()) {
+    for (const Series& other : analysis_.series()) {
       if (other.container && same_container(other, series)) add(other);
     }
     const size_t all = own.size();
     size_t others = 0;
-    for (const Series& other : find_.series()) {
-      if (same_container(other, series) || others + 1 == kMostTogether) continue;
+    for (const Series& other : analysis_.series()) {
+      if (same_container(other, series) || others + 1 == kMaxTogether) continue;
       if (!can_be_dropped(other.example)) continue;
       const std::vector<uint32_t>& theirs = other.members.back();
       const auto shared = std::count_if(theirs.begin(), theirs.end(), [&](uint32_t i) { return own.contains(i); });
@@ -185,7 +185,7 @@ class HolderFinder {
       const bool alone = std::count_if(holders.begin(), holders.end(), same) == 1;
       Reference whole = one->example;
       whole.text = container_of(whole.text);
-      names.push_back(alone ? find_.label(*one) : whole.line());
+      names.push_back(alone ? analysis_.label(*one) : whole.line());
     }
     return names;
   }
@@ -197,16 +197,16 @@ class HolderFinder {
 
   void containers() {
     std::vector<const Series*> largest;
-    for (const Series& series : find_.series()) {
+    for (const Series& series : analysis_.series()) {
       if (!can_be_dropped(series.example)) continue;
-      if (series.container || series.growth.bytes.back() > room_.allocated() / 2) largest.push_back(&series);
+      if (series.container || series.growth.bytes.back() > headroom_.allocated() / 2) largest.push_back(&series);
     }
     std::stable_sort(largest.begin(), largest.end(),
                      [](const Series* a, const Series* b) { return a->growth.bytes.back() > b->growth.bytes.back(); });
-    if (largest.size() > kMostAsked) largest.resize(kMostAsked);
+    if (largest.size() > kMaxAsked) largest.resize(kMaxAsked);
     size_t added = 0;
     for (const Series* series : largest) {
-      if (added == kMostHolders) break;
+      if (added == kMaxHolders) break;
       if (already_told(series->members.back())) continue;
       const std::vector<const Series*> holders = together_with(*series);
       std::set<uint32_t> members;
@@ -243,8 +243,8 @@ class HolderFinder {
     const uint64_t with_gradients = freed_with(dump_, retention().without_graph(members), about_.device).bytes;
     const uint64_t graphs = freed.bytes - std::min(with_gradients, freed.bytes);
     remedy.scalars = all_scalars(dump_, members);
-    if (own >= room_.least()) remedy.own_bytes = own;
-    if (!kept.nodes.empty() && graphs >= room_.least()) remedy.graph_bytes = graphs;
+    if (own >= headroom_.least()) remedy.own_bytes = own;
+    if (!kept.nodes.empty() && graphs >= headroom_.least()) remedy.graph_bytes = graphs;
   }
 
   void add_chain(const Chain& chain) {
@@ -252,7 +252,7 @@ class HolderFinder {
     const Freed freed = freed_with(dump_, chain.freed, about_.device);
     Remedy remedy;
     remedy.kind = chain.sum ? RemedyKind::running_sum : RemedyKind::carried_state;
-    remedy.names = {find_.label(*chain.series)};
+    remedy.names = {analysis_.label(*chain.series)};
     remedy.variable = chain.series->example.text;
     remedy.where = lines_.own_line(chain.site);
     remedy.count = chain.length;
@@ -261,10 +261,10 @@ class HolderFinder {
   }
 
   const RemedyCase& about_;
-  const Room& room_;
+  const Headroom& headroom_;
   const View& view_;
   const Dump& dump_;
-  const Case find_;
+  const LeakAnalysis analysis_;
   const LinesToChange& lines_;
   std::set<std::string> torchs_functions_;
   std::vector<bool> explained_;
@@ -273,9 +273,9 @@ class HolderFinder {
 
 }  // namespace
 
-std::vector<Remedy> holder_remedies(const RemedyCase& about, const Room& room, const LinesToChange& lines) {
+std::vector<Remedy> holder_remedies(const RemedyCase& about, const Headroom& headroom, const LinesToChange& lines) {
   if (!about.views.back().dump.references.present) return {};
-  return HolderFinder(about, room, lines).find();
+  return HolderFinder(about, headroom, lines).find();
 }
 
 }  // namespace tensorscope::analyzer::oom

@@ -3,13 +3,13 @@
 
 #include <vector>
 
+#include "oom/headroom.h"
 #include "oom/lines_to_change.h"
 #include "oom/remedy.h"
-#include "oom/room.h"
 
 namespace tensorscope::analyzer::oom {
 
 // Nothing where the dump has no references.
-std::vector<Remedy> holder_remedies(const RemedyCase& about, const Room& room, const LinesToChange& lines);
+std::vector<Remedy> holder_remedies(const RemedyCase& about, const Headroom& headroom, const LinesToChange& lines);
 
 }  // namespace tensorscope::analyzer::oom

@@ -65,10 +65,10 @@ std::string LinesToChange::input(Device device) const {
   const Item* largest = nullptr;
   for (const Item& item : view_.accounts.items()) {
     if (item.device != device || item.storage == kNone) continue;
-    if (view_.holders.category(view_.holders.speaker(item.storage)) != Category::input_batch) continue;
+    if (view_.holders.category(view_.holders.representative(item.storage)) != Category::input_batch) continue;
     if (largest == nullptr || item.bytes > largest->bytes) largest = &item;
   }
-  return largest == nullptr ? "" : own_line(view_.dump.tensors[view_.holders.speaker(largest->storage)].site);
+  return largest == nullptr ? "" : own_line(view_.dump.tensors[view_.holders.representative(largest->storage)].site);
 }
 
 }  // namespace tensorscope::analyzer::oom

@@ -12,7 +12,7 @@ namespace tensorscope::analyzer::oom {
 
 namespace {
 
-constexpr size_t kMostNodes = 64;  // that are looked at behind an edge: views and sums save nothing
+constexpr size_t kMaxNodes = 64;  // that are looked at behind an edge: views and sums save nothing
 
 // The outermost of these modules that has this path in it; null: none.
 const std::string* module_with(const std::set<std::string>& modules, const std::string& path) {
@@ -74,7 +74,7 @@ uint64_t ModuleInputs::not_kept(const std::set<std::string>& modules) const {
 void ModuleInputs::look_behind(uint32_t node, const std::string& module, Input& input) const {
   std::vector<uint32_t> next = {node};
   std::unordered_set<uint32_t> seen = {node};
-  for (size_t i = 0; i < next.size() && i < kMostNodes; ++i) {
+  for (size_t i = 0; i < next.size() && i < kMaxNodes; ++i) {
     if (look_at_saved(next[i], module, input)) continue;
     for (uint32_t consumer : consumers_[next[i]]) {
       if (within(path(consumer), module) && seen.insert(consumer).second) next.push_back(consumer);
@@ -89,7 +89,7 @@ bool ModuleInputs::look_at_saved(uint32_t node, const std::string& module, Input
     if (!holds(slot)) continue;
     const Tensor& tensor = view_.dump.tensors[slot.tensor];
     if (tensor.storage == kNone || tensor.dtype_text().find("float") == std::string::npos) continue;
-    const Category category = view_.holders.category(view_.holders.speaker(tensor.storage));
+    const Category category = view_.holders.category(view_.holders.representative(tensor.storage));
     if (category == Category::parameter || category == Category::buffer) continue;
     found = true;
     if (!within(allocated_in(view_, tensor.storage), module)) {

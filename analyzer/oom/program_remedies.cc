@@ -17,7 +17,7 @@ namespace tensorscope::analyzer::oom {
 
 namespace {
 
-constexpr size_t kMostCheckpoints = 3;
+constexpr size_t kMaxCheckpoints = 3;
 
 bool is_one_of(Category category, std::initializer_list<Category> wanted) {
   return std::find(wanted.begin(), wanted.end(), category) != wanted.end();
@@ -25,9 +25,9 @@ bool is_one_of(Category category, std::initializer_list<Category> wanted) {
 
 class ProgramFinder {
  public:
-  ProgramFinder(const RemedyCase& about, const Room& room, const LinesToChange& lines)
+  ProgramFinder(const RemedyCase& about, const Headroom& headroom, const LinesToChange& lines)
       : about_(about),
-        room_(room),
+        headroom_(headroom),
         view_(about.views.back()),
         dump_(view_.dump),
         site_(dump_.failure ? dump_.failure->site : 0),
@@ -37,7 +37,7 @@ class ProgramFinder {
   std::vector<Remedy> find() {
     if (no_grad()) return finish();  // computing a graph again helps nobody who needs none
     checkpointing();
-    std::ranges::move(step_remedies(about_, room_, lines_), std::back_inserter(found_));
+    std::ranges::move(step_remedies(about_, headroom_, lines_), std::back_inserter(found_));
     return finish();
   }
 
@@ -118,15 +118,15 @@ class ProgramFinder {
     if (nodes.empty()) return false;
     const Passes passes = passes_of(nodes);
     const uint64_t most = saved_by_loop(nodes, UINT64_MAX);
-    if (passes.alive < 2 || most < room_.least()) return false;
+    if (passes.alive < 2 || most < headroom_.least()) return false;
     Remedy remedy;
     remedy.kind = RemedyKind::no_grad;
     remedy.names = {running_.loop_name()};
     remedy.where = lines_.forward();
     remedy.backward_elsewhere = running_.backward_seen();
     remedy.set_bound(most, saved_by_loop(nodes, passes.last));
-    remedy.fits = room_.fits_at_most(most);
-    room_.say_missing(remedy, most + about_.cached.common);
+    remedy.fits = headroom_.fits_at_most(most);
+    headroom_.say_missing(remedy, most + about_.cached.common);
     found_.push_back(std::move(remedy));
     return true;
   }
@@ -141,7 +141,7 @@ class ProgramFinder {
     if (dump_.failure && dump_.failure->node != kNone) {
       in_flight = view_.places.module_path(dump_.nodes[dump_.failure->node].site);
     }
-    for (const Checkpoint& one : checkpoints(view_, about_.device, room_.least(), kMostCheckpoints, in_flight)) {
+    for (const Checkpoint& one : checkpoints(view_, about_.device, headroom_.least(), kMaxCheckpoints, in_flight)) {
       Remedy remedy;
       remedy.kind = RemedyKind::checkpoint;
       remedy.names = {one.modules};
@@ -152,8 +152,8 @@ class ProgramFinder {
       remedy.set_bound(one.bytes, one.at_least());
       remedy.inputs = one.inputs;
       remedy.batch_norm = one.batch_norm;
-      remedy.fits = room_.fits_at_most(stays_free);
-      room_.say_missing(remedy, stays_free + about_.cached.common);
+      remedy.fits = headroom_.fits_at_most(stays_free);
+      headroom_.say_missing(remedy, stays_free + about_.cached.common);
       found_.push_back(std::move(remedy));
     }
   }
@@ -163,7 +163,8 @@ class ProgramFinder {
     return item.device == about_.device && item.allocation != kNone && !lines_.in_optimizer(item.site);
   }
   Category category_of(const Item& item) const {
-    return item.storage == kNone ? Category::unknown : view_.holders.category(view_.holders.speaker(item.storage));
+    return item.storage == kNone ? Category::unknown
+                                 : view_.holders.category(view_.holders.representative(item.storage));
   }
 
   bool made_by_module(const Item& item) const {
@@ -197,30 +198,30 @@ class ProgramFinder {
       } else if (is_one_of(category,
                            {Category::unknown, Category::container, Category::variable, Category::kv_cache}) ||
                  (category == Category::gradient &&
-                  of_inputs.contains(dump_.tensors[view_.holders.speaker(item.storage)].address))) {
+                  of_inputs.contains(dump_.tensors[view_.holders.representative(item.storage)].address))) {
         (made_by_module(item) ? scaling : in_use) += bytes;
       } else if (is_one_of(category, {Category::cache, Category::dataset})) {
         in_use += bytes;
       }
     }
     scaling += surely;
-    if (scaling / 2 < room_.least()) return;
+    if (scaling / 2 < headroom_.least()) return;
     const uint64_t others = in_use + about_.cached.bytes;
     Remedy remedy;
     remedy.kind = RemedyKind::smaller_batch;
     remedy.scaling = scaling;
     remedy.where = lines_.input(about_.device);
-    if (others / 2 >= room_.least()) remedy.may_scale = others;
+    if (others / 2 >= headroom_.least()) remedy.may_scale = others;
     remedy.bytes = scaling / 2;
     remedy.estimate = true;
     remedy.low = surely / 2;
     remedy.high = (scaling + in_use) / 2;
     const uint64_t request = about_.request / 2;
-    remedy.fits = room_.fits_at_most(remedy.bytes, request);
-    if (remedy.fits == Fits::no && room_.fits_at_most(remedy.bytes + others / 2, request) != Fits::no) {
+    remedy.fits = headroom_.fits_at_most(remedy.bytes, request);
+    if (remedy.fits == Fits::no && headroom_.fits_at_most(remedy.bytes + others / 2, request) != Fits::no) {
       remedy.fits = Fits::unknown;
     }
-    room_.say_missing(remedy, remedy.bytes + others / 2 + about_.cached.common, request);
+    headroom_.say_missing(remedy, remedy.bytes + others / 2 + about_.cached.common, request);
     found_.push_back(std::move(remedy));
   }
 
@@ -234,7 +235,7 @@ class ProgramFinder {
     AutocastTypes types(view_, about_.device, not_known);
     for (const Item& item : view_.accounts.items()) {
       if (item.device != about_.device || item.storage == kNone) continue;
-      if (dump_.tensors[view_.holders.speaker(item.storage)].dtype_text() != "float32") continue;
+      if (dump_.tensors[view_.holders.representative(item.storage)].dtype_text() != "float32") continue;
       const Category category = category_of(item);
       const bool may_shrink = of_the_batch(item) &&
                               (is_one_of(category, {Category::saved_activation, Category::input_batch, Category::output,
@@ -260,13 +261,13 @@ class ProgramFinder {
 
   void lower_precision() {
     const uint64_t most = lower_precision_gain(NotKnown::half);
-    if (most < room_.least()) return;
+    if (most < headroom_.least()) return;
     Remedy remedy;
     remedy.kind = RemedyKind::lower_precision;
     remedy.set_bound(most, std::min(most, lower_precision_gain(NotKnown::whole)));
     remedy.where = lines_.forward();
-    remedy.fits = room_.fits_at_most(remedy.bytes);
-    room_.say_missing(remedy, remedy.bytes + about_.cached.common);
+    remedy.fits = headroom_.fits_at_most(remedy.bytes);
+    headroom_.say_missing(remedy, remedy.bytes + about_.cached.common);
     found_.push_back(std::move(remedy));
   }
 
@@ -286,7 +287,7 @@ class ProgramFinder {
     for (const auto& [module, count] : positions) {
       uint64_t bytes = 0, weights = 0;
       for (const Item& item : view_.accounts.items()) {
-        const uint32_t tensor = item.storage == kNone ? kNone : view_.holders.speaker(item.storage);
+        const uint32_t tensor = item.storage == kNone ? kNone : view_.holders.representative(item.storage);
         if (tensor == kNone || category_of(item) != Category::parameter || view_.holders.module(tensor) != module)
           continue;
         if (view_.holders.name(tensor).find(".weight_hh") == std::string::npos) continue;
@@ -299,7 +300,7 @@ class ProgramFinder {
   }
 
   const RemedyCase& about_;
-  const Room& room_;
+  const Headroom& headroom_;
   const View& view_;
   const Dump& dump_;
   const uint32_t site_;
@@ -310,8 +311,8 @@ class ProgramFinder {
 
 }  // namespace
 
-std::vector<Remedy> program_remedies(const RemedyCase& about, const Room& room, const LinesToChange& lines) {
-  return ProgramFinder(about, room, lines).find();
+std::vector<Remedy> program_remedies(const RemedyCase& about, const Headroom& headroom, const LinesToChange& lines) {
+  return ProgramFinder(about, headroom, lines).find();
 }
 
 }  // namespace tensorscope::analyzer::oom

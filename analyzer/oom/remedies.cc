@@ -13,7 +13,7 @@ namespace tensorscope::analyzer::oom {
 
 namespace {
 
-constexpr size_t kMostProcesses = 3;
+constexpr size_t kMaxProcesses = 3;
 constexpr uint64_t kLittle = 10;  // without a request, what gives less than this part of the largest comes last
 
 class Finder {
@@ -22,12 +22,12 @@ class Finder {
       : about_(about),
         view_(about.views.back()),
         dump_(view_.dump),
-        room_(about),
-        fit_(room_.device()),
-        memory_(room_.memory()) {}
+        headroom_(about),
+        fit_(headroom_.device()),
+        memory_(headroom_.memory()) {}
 
   std::vector<Remedy> find() {
-    if (room_.too_large()) return {};
+    if (headroom_.too_large()) return {};
     if (memory_ != nullptr) {
       process_limit();
       empty_cache();
@@ -41,8 +41,8 @@ class Finder {
       malloc_trim();
     }
     const LinesToChange lines(view_);
-    std::ranges::move(holder_remedies(about_, room_, lines), std::back_inserter(found_));
-    std::ranges::move(program_remedies(about_, room_, lines), std::back_inserter(found_));
+    std::ranges::move(holder_remedies(about_, headroom_, lines), std::back_inserter(found_));
+    std::ranges::move(program_remedies(about_, headroom_, lines), std::back_inserter(found_));
     uint64_t most = 0;
     for (const Remedy& remedy : found_) most = std::max(most, remedy.bytes);
     const auto later = [&](const Remedy& one) {
@@ -58,7 +58,7 @@ class Finder {
 
  private:
   void add(Remedy remedy) {
-    room_.say_missing(remedy, remedy.bytes);
+    headroom_.say_missing(remedy, remedy.bytes);
     found_.push_back(std::move(remedy));
   }
 
@@ -132,9 +132,9 @@ class Finder {
     std::stable_sort(processes.begin(), processes.end(), [](const DeviceProcess& a, const DeviceProcess& b) {
       return a.bytes.value_or(0) > b.bytes.value_or(0);
     });
-    processes.resize(std::min(processes.size(), kMostProcesses));
+    processes.resize(std::min(processes.size(), kMaxProcesses));
     for (const DeviceProcess& process : processes) {
-      if (!process.bytes || *process.bytes < room_.least()) continue;
+      if (!process.bytes || *process.bytes < headroom_.least()) continue;
       Remedy remedy;
       remedy.kind = RemedyKind::other_process;
       remedy.pid = process.pid;
@@ -175,7 +175,7 @@ class Finder {
     const bool group = format::MemoryLimit(dump_.failure->limit) == format::MemoryLimit::cgroup;
     remedy.names = {group ? "control group" : "machine"};
     remedy.set_bound(others, 0);
-    remedy.fits = room_.fits_at_most(others);
+    remedy.fits = headroom_.fits_at_most(others);
     add(std::move(remedy));
   }
 
@@ -184,13 +184,13 @@ class Finder {
     const auto limit = dump_.failure ? format::MemoryLimit(dump_.failure->limit) : format::MemoryLimit::none;
     const bool shared_limit = limit != format::MemoryLimit::address_space && limit != format::MemoryLimit::data &&
                               limit != format::MemoryLimit::shared_memory;
-    if (dump_.totals.children == 0 || bytes < room_.least() || !shared_limit) return;
+    if (dump_.totals.children == 0 || bytes < headroom_.least() || !shared_limit) return;
     Remedy remedy;
     remedy.kind = RemedyKind::child_processes;
     remedy.count = dump_.totals.children;
     remedy.holds_most = children() > shared().used / 2 && shared().used != 0;
     remedy.set_bound(bytes, 0);
-    remedy.fits = room_.fits_at_most(bytes);
+    remedy.fits = headroom_.fits_at_most(bytes);
     add(std::move(remedy));
   }
 
@@ -200,18 +200,18 @@ class Finder {
     const auto limit = dump_.failure ? format::MemoryLimit(dump_.failure->limit) : format::MemoryLimit::none;
     const bool mapped = limit == format::MemoryLimit::address_space || limit == format::MemoryLimit::data ||
                         limit == format::MemoryLimit::shared_memory;
-    if (mapped || bytes < room_.least()) return;
+    if (mapped || bytes < headroom_.least()) return;
     Remedy remedy;
     remedy.kind = RemedyKind::malloc_trim;
     remedy.set_bound(bytes, 0);
-    remedy.fits = room_.fits_at_most(bytes);
+    remedy.fits = headroom_.fits_at_most(bytes);
     add(std::move(remedy));
   }
 
   const RemedyCase& about_;
   const View& view_;
   const Dump& dump_;
-  const Room room_;
+  const Headroom headroom_;
   const FitTest& fit_;
   const DeviceMemory* memory_;
   std::vector<Remedy> found_;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "oom/headroom.h"
 #include "oom/remedy.h"
-#include "oom/room.h"
 
 namespace tensorscope::analyzer::oom {
 

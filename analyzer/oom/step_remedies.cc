@@ -36,8 +36,8 @@ StepMemory step_memory(const View& view, Device device, const LinesToChange& lin
   for (const Item& item : view.accounts.items()) {
     if (item.device != device || item.allocation == kNone) continue;
     const uint64_t bytes = item.bytes - item.rounding - item.outside;
-    const uint32_t speaker = item.storage == kNone ? kNone : view.holders.speaker(item.storage);
-    const Category category = speaker == kNone ? Category::unknown : view.holders.category(speaker);
+    const uint32_t representative = item.storage == kNone ? kNone : view.holders.representative(item.storage);
+    const Category category = representative == kNone ? Category::unknown : view.holders.category(representative);
     bool of_step = true;
     if (category == Category::parameter) {
       memory.parameters += bytes;
@@ -45,14 +45,14 @@ StepMemory step_memory(const View& view, Device device, const LinesToChange& lin
     } else if (category == Category::gradient) {
       memory.gradients += bytes;
     } else if (category == Category::optimizer_state ||
-               (lines.in_optimizer(item.site) && speaker != kNone && becomes_state(view.dump, speaker))) {
+               (lines.in_optimizer(item.site) && representative != kNone && becomes_state(view.dump, representative))) {
       memory.state += bytes;
     } else if (lines.in_optimizer(item.site)) {
       memory.temporaries += bytes;
     } else {
       of_step = false;
     }
-    if (speaker == kNone || view.dump.tensors[speaker].dtype_text() != "float32") continue;
+    if (representative == kNone || view.dump.tensors[representative].dtype_text() != "float32") continue;
     memory.all_float32 += bytes;
     if (of_step) memory.float32 += bytes;
   }
@@ -87,9 +87,9 @@ int ranks_of(const Dump& dump) {
 
 class StepFinder {
  public:
-  StepFinder(const RemedyCase& about, const Room& room, const LinesToChange& lines)
+  StepFinder(const RemedyCase& about, const Headroom& headroom, const LinesToChange& lines)
       : about_(about),
-        room_(room),
+        headroom_(headroom),
         dump_(about.views.back().dump),
         running_(about.running),
         memory_(step_memory(about.views.back(), about.device, lines)) {
@@ -103,7 +103,7 @@ class StepFinder {
       step_in_backward();
       half_model();
     }
-    if (in_step || memory_.state >= room_.allocated() / kMuchState) {
+    if (in_step || memory_.state >= headroom_.allocated() / kMuchState) {
       sharded_state();
       less_state();
     }
@@ -112,11 +112,11 @@ class StepFinder {
 
  private:
   void add(Remedy remedy, uint64_t request) {
-    if (remedy.high < room_.least()) return;
+    if (remedy.high < headroom_.least()) return;
     remedy.where = where_;
     remedy.in_step = running_.in_optimizer();
-    remedy.fits = room_.fits_at_most(remedy.bytes, request);
-    room_.say_missing(remedy, remedy.bytes + about_.cached.common, request);
+    remedy.fits = headroom_.fits_at_most(remedy.bytes, request);
+    headroom_.say_missing(remedy, remedy.bytes + about_.cached.common, request);
     found_.push_back(std::move(remedy));
   }
 
@@ -191,7 +191,7 @@ class StepFinder {
   }
 
   const RemedyCase& about_;
-  const Room& room_;
+  const Headroom& headroom_;
   const Dump& dump_;
   const RunningCode& running_;
   const StepMemory memory_;
@@ -201,8 +201,8 @@ class StepFinder {
 
 }  // namespace
 
-std::vector<Remedy> step_remedies(const RemedyCase& about, const Room& room, const LinesToChange& lines) {
-  return StepFinder(about, room, lines).find();
+std::vector<Remedy> step_remedies(const RemedyCase& about, const Headroom& headroom, const LinesToChange& lines) {
+  return StepFinder(about, headroom, lines).find();
 }
 
 }  // namespace tensorscope::analyzer::oom

@@ -4,13 +4,13 @@
 
 #include <vector>
 
+#include "oom/headroom.h"
 #include "oom/lines_to_change.h"
 #include "oom/remedy.h"
-#include "oom/room.h"
 
 namespace tensorscope::analyzer::oom {
 
 // Empty where no optimizer's step made the request and its state is less than a quarter of what is allocated.
-std::vector<Remedy> step_remedies(const RemedyCase& about, const Room& room, const LinesToChange& lines);
+std::vector<Remedy> step_remedies(const RemedyCase& about, const Headroom& headroom, const LinesToChange& lines);
 
 }  // namespace tensorscope::analyzer::oom

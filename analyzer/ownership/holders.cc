@@ -118,7 +118,7 @@ class Holders::Finder {
 
   void choose_speakers() {
     out_.categories_ = own_;
-    out_.speakers_.reserve(dump_.storages.size());
+    out_.representatives_.reserve(dump_.storages.size());
     for (const Storage& storage : dump_.storages) {
       uint32_t best = storage.tensors.front();
       for (uint32_t tensor : storage.tensors) {
@@ -128,7 +128,7 @@ class Holders::Finder {
           best = tensor;
         }
       }
-      out_.speakers_.push_back(best);
+      out_.representatives_.push_back(best);
       for (uint32_t tensor : storage.tensors) {
         if (!stronger(own_[best], own_[tensor])) continue;
         out_.categories_[tensor] = own_[best];
@@ -148,7 +148,7 @@ class Holders::Finder {
     }
     evidence_ = own;
     for (uint32_t i = 0; i < dump_.storages.size(); i++) {
-      const uint32_t best = out_.speakers_[i];
+      const uint32_t best = out_.representatives_[i];
       for (uint32_t tensor : dump_.storages[i].tensors) {
         if (!stronger(own_[best], own_[tensor])) continue;
         evidence_[tensor] = "shares the storage of " + label(best) + ", " + own[best];

@@ -49,14 +49,14 @@ class Holders {
   const std::string& module(uint32_t tensor) const { return modules().path(modules().number(tensor)); }
   const TensorModules& modules() const;
   // The tensor that says what a storage is: the one with the strongest category, of several the oldest named one.
-  uint32_t speaker(uint32_t storage) const { return speakers_[storage]; }
+  uint32_t representative(uint32_t storage) const { return representatives_[storage]; }
 
  private:
   class Finder;
   std::unique_ptr<Finder> finder_;
-  std::vector<Category> categories_;     // by tensor
-  std::vector<CategorySource> sources_;  // by tensor
-  std::vector<uint32_t> speakers_;       // by storage
+  std::vector<Category> categories_;       // by tensor
+  std::vector<CategorySource> sources_;    // by tensor
+  std::vector<uint32_t> representatives_;  // by storage
 };
 
 // "train.py: losses[0]", "train.py: losses[1]", "train.py: losses[127]" make "train.py: losses[0..127]"; numbers that

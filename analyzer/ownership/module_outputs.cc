@@ -10,8 +10,8 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr size_t kMostOutputNames = 16;  // of one tensor
-constexpr int kMaxSteps = 512;           // up two stacks of calls; only a damaged file has more
+constexpr size_t kMaxOutputNames = 16;  // of one tensor
+constexpr int kMaxSteps = 512;          // up two stacks of calls; only a damaged file has more
 
 using format::ReferenceRole;
 using format::ReferenceRoot;
@@ -132,7 +132,7 @@ std::vector<std::string> ModuleOutputs::names(uint32_t tensor) const {
     if (call == outermost_[tensor]) break;
   }
   std::vector<std::string> names;
-  for (size_t i = left.size(); i-- > 0 && left.size() - i <= kMostOutputNames;) {
+  for (size_t i = left.size(); i-- > 0 && left.size() - i <= kMaxOutputNames;) {
     names.push_back(facts_.path(left[i]) + ".out");
   }
   return names;

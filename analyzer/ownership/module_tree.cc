@@ -9,7 +9,7 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr size_t kMostNames = 64;  // of one path: the text comes from a file
+constexpr size_t kMaxNames = 64;  // of one path: the text comes from a file
 
 // By value, however long: without leading zeros the shorter number is the smaller.
 bool number_less(std::string_view a, std::string_view b) {
@@ -44,7 +44,7 @@ std::string index_ranges(const std::vector<std::string>& numbers) {
 
 uint32_t ModuleTree::add(std::string_view path, uint32_t depth) {
   uint32_t node = 0;
-  const size_t most = depth == 0 ? kMostNames : std::min<size_t>(depth, kMostNames);
+  const size_t most = depth == 0 ? kMaxNames : std::min<size_t>(depth, kMaxNames);
   for (size_t names = 0; names < most && !path.empty(); ++names) {
     const size_t dot = std::min(path.find('.'), path.size());
     auto [found, fresh] = children_.try_emplace({node, std::string(path.substr(0, dot))}, uint32_t(nodes_.size()));

@@ -41,7 +41,7 @@ void NamesOfRun::add(const Dump& dump, const Holders& holders) {
   for (const Allocation& allocation : dump.allocations) {
     Category strongest = allocation.storages.empty() ? Category::workspace : Category::unknown;
     for (uint32_t storage : allocation.storages) {
-      const Category category = holders.category(holders.speaker(storage));
+      const Category category = holders.category(holders.representative(storage));
       if (stronger(category, strongest)) strongest = category;
     }
     if (strongest == Category::unknown) continue;

@@ -9,8 +9,8 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr size_t kMostTensorNames = 256;  // of one tensor
-constexpr size_t kMostSlotNames = 32;     // where it has no other
+constexpr size_t kMaxTensorNames = 256;  // of one tensor
+constexpr size_t kMaxSlotNames = 32;     // where it has no other
 
 using format::ReferenceRole;
 using format::ReferenceRoot;
@@ -72,7 +72,7 @@ class Names {
     std::stable_sort(ranked_.begin(), ranked_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<std::string> names;
     for (auto& [rank, name] : ranked_) {
-      if (names.size() < kMostTensorNames && std::find(names.begin(), names.end(), name) == names.end()) {
+      if (names.size() < kMaxTensorNames && std::find(names.begin(), names.end(), name) == names.end()) {
         names.push_back(std::move(name));
       }
     }
@@ -101,7 +101,7 @@ class Names {
   void add_slots(uint32_t tensor, std::vector<std::string>& names) const {
     const Graph& graph = dump_.graph;
     for (const HeldSlot& held : links_.slots(tensor)) {
-      if (names.size() == kMostSlotNames) return;
+      if (names.size() == kMaxSlotNames) return;
       // That a leaf has an accumulator is no name.
       if ((graph.nodes[held.node].flags & uint8_t(format::GraphNodeFlag::accumulates)) != 0) continue;
       const std::string& module = node_module(dump_, facts_, held.node);

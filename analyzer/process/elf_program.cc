@@ -19,7 +19,7 @@ namespace {
 
 using analyzer::OpenedElf;
 
-constexpr int kMostInterpreters = 5;                             // as the kernel
+constexpr int kMaxInterpreters = 5;                              // as the kernel
 constexpr const char* kVersionSection = ".tensorscope.version";  // preload/support/state.cc
 
 // Calls visit(entry, text) for each entry of the dynamic section; `text` gives the string at an offset, or null.
@@ -130,7 +130,7 @@ bool is_address_sanitizer(std::string_view libraries) {
 PreloadOutlook preload_outlook(const std::vector<std::string>& command, const std::string& file) {
   std::vector<std::string> words = command;
   std::string path = file;
-  for (int depth = 0; depth < kMostInterpreters && !path.empty(); depth++) {
+  for (int depth = 0; depth < kMaxInterpreters && !path.empty(); depth++) {
     if (std::string reason = more_rights(path); !reason.empty()) return {PreloadEffect::removed, path, reason, ""};
     if (is_statically_linked(path)) return {PreloadEffect::programs_it_starts, path, "is statically linked", ""};
     if (base_name(path) == "env") {

@@ -63,9 +63,9 @@ uint64_t runtime_of(pid_t pid, const MappedFiles& files) {
 
 // Address of the main interpreter; the list begins with the newest.
 uint64_t main_interpreter(pid_t pid, uint64_t runtime, const std::vector<uint64_t>& offsets) {
-  constexpr int kMostInterpreters = 10'000;
+  constexpr int kMaxInterpreters = 10'000;
   uint64_t at = value_at<uint64_t>(pid, runtime + offsets[interpreters_head]);
-  for (int i = 0; at != 0 && i < kMostInterpreters; ++i) {
+  for (int i = 0; at != 0 && i < kMaxInterpreters; ++i) {
     if (value_at<int64_t>(pid, at + offsets[interpreter_id]) == 0) return at;
     at = value_at<uint64_t>(pid, at + offsets[next_interpreter]);
   }

@@ -48,10 +48,10 @@ const Dwfl_Callbacks kCallbacks = {dwfl_linux_proc_find_elf, no_debug_file, null
 
 int add_frame(Dwfl_Frame* state, void* context) {
   auto& frames = *static_cast<std::vector<Frame>*>(context);
-  constexpr size_t kMost = 4096;
+  constexpr size_t kMax = 4096;
   Dwarf_Addr address = 0;
   bool activation = false;
-  if (frames.size() >= kMost || !dwfl_frame_pc(state, &address, &activation)) return DWARF_CB_ABORT;
+  if (frames.size() >= kMax || !dwfl_frame_pc(state, &address, &activation)) return DWARF_CB_ABORT;
   Dwfl* dwfl = dwfl_thread_dwfl(dwfl_frame_thread(state));
   Dwfl_Module* module = dwfl_addrmodule(dwfl, address);
   Frame frame;

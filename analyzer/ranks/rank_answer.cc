@@ -10,10 +10,10 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr uint64_t kSamePart = 100;        // peers that differ by at most 1 % hold the same
-constexpr uint64_t kLeastOutlier = 16384;  // bytes: what is less is of no interest,
-constexpr uint64_t kOutlierPart = 100;     // nor what is less than 1 % of what a rank holds,
-constexpr uint64_t kOutlierOfRow = 20;     // or than 5 % of the row's median
+constexpr uint64_t kSamePart = 100;      // peers that differ by at most 1 % hold the same
+constexpr uint64_t kMinOutlier = 16384;  // bytes: what is less is of no interest,
+constexpr uint64_t kOutlierPart = 100;   // nor what is less than 1 % of what a rank holds,
+constexpr uint64_t kOutlierOfRow = 20;   // or than 5 % of the row's median
 // As a standard deviation is estimated from the median absolute deviation, times three.
 constexpr double kDeviations = 3 * 1.4826;
 
@@ -122,7 +122,7 @@ class OutlierSearch {
       for (const uint64_t value : values) deviations.push_back(distance(value, median));
       const double usual = kDeviations * double(median_of(deviations));
       const uint64_t whole = median_of(Present::of(totals_, members));
-      const uint64_t least = std::max({kLeastOutlier, whole / kOutlierPart, median / kOutlierOfRow});
+      const uint64_t least = std::max({kMinOutlier, whole / kOutlierPart, median / kOutlierOfRow});
       for (const uint32_t member : members) {
         const uint64_t by = distance(bytes[member], median);
         if (by < least || double(by) <= usual) continue;

@@ -84,10 +84,10 @@ class PartSums {
     for (uint32_t i = 0; i < items.size(); ++i) {
       const Item& item = items[i];
       if (!view_.selection.item(i) || (item.storage == kNone && item.allocation == kNone)) continue;
-      const uint32_t speaker = view_.selection.speaker(i);
+      const uint32_t representative = view_.selection.representative(i);
       const uint64_t bytes = view_.selection.item_bytes(i);
-      category(speaker).bytes += bytes;
-      (speaker == kNone ? module_of_site(item.site) : module(modules_.number(speaker))).bytes += bytes;
+      category(representative).bytes += bytes;
+      (representative == kNone ? module_of_site(item.site) : module(modules_.number(representative))).bytes += bytes;
       site(item.site).bytes += bytes;
     }
   }

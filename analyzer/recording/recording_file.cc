@@ -51,13 +51,13 @@ class Teller {
 
   // A few are enough to see where the file was changed.
   void damaged_in(const ChunkView& chunk) {
-    constexpr uint64_t kMostNamed = 3;
+    constexpr uint64_t kMaxNamed = 3;
     ++ends_.damaged;
     if (chunk.offset == damaged_at_) return;
     damaged_at_ = chunk.offset;
-    if (++damaged_chunks_ > kMostNamed + 1) return;
+    if (++damaged_chunks_ > kMaxNamed + 1) return;
     if (!ends_.damaged_chunks.empty()) ends_.damaged_chunks += ", ";
-    ends_.damaged_chunks += damaged_chunks_ > kMostNamed
+    ends_.damaged_chunks += damaged_chunks_ > kMaxNamed
                                 ? "and others"
                                 : "the '" + chunk_name(chunk.type) + "' chunk at byte " + with_commas(chunk.offset);
   }

@@ -7,7 +7,7 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr int kMostNativeFrames = 4096;
+constexpr int kMaxNativeFrames = 4096;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ bool NativeFacts::made_by_operation(uint32_t site, uint32_t node_site) const {
   if (symbols_ == nullptr) return false;
   uint32_t caller = 0;
   int steps = 0;
-  for (uint32_t at = dump_.sites[node_site].native; at != 0 && caller == 0 && steps < kMostNativeFrames; steps++) {
+  for (uint32_t at = dump_.sites[node_site].native; at != 0 && caller == 0 && steps < kMaxNativeFrames; steps++) {
     const uint32_t parent = dump_.native_frames[at].parent;
     const std::vector<Frame> frames = symbols_->native(at);
     if (!frames.empty() && frames.front().function.find("VariableType::") != std::string::npos) caller = parent;
@@ -39,7 +39,7 @@ bool NativeFacts::made_by_operation(uint32_t site, uint32_t node_site) const {
   }
   if (caller == 0) return false;
   steps = 0;
-  for (uint32_t at = dump_.sites[site].native; at >= caller && at != 0 && steps < kMostNativeFrames; steps++) {
+  for (uint32_t at = dump_.sites[site].native; at >= caller && at != 0 && steps < kMaxNativeFrames; steps++) {
     if (at == caller) return true;
     at = dump_.native_frames[at].parent;
   }

@@ -13,7 +13,7 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr size_t kMostSourceBytes = size_t{16} << 20;
+constexpr size_t kMaxSourceBytes = size_t{16} << 20;
 
 std::string shown_line(std::string line) {
   std::replace(line.begin(), line.end(), '\t', ' ');
@@ -68,7 +68,7 @@ std::optional<std::string> SourceLines::believed(const std::string& folder, cons
                                                  const SourceFile* known) {
   const RegularFile file = RegularFile::open_beneath(folder, path);
   if (!file) return std::nullopt;
-  const std::string content = file.content(kMostSourceBytes);
+  const std::string content = file.content(kMaxSourceBytes);
   const std::string place = folder + "/" + path;
   if (known) {
     if (content.size() == known->size && XXH3_64bits(content.data(), content.size()) == known->hash) return content;

@@ -16,7 +16,7 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr uintmax_t kMostCacheBytes = uintmax_t{256} << 20;
+constexpr uintmax_t kMaxCacheBytes = uintmax_t{256} << 20;
 
 }  // namespace
 
@@ -56,7 +56,7 @@ void SymbolCache::load() {
   if (directory_.empty()) return;
   std::error_code error;
   uintmax_t size = std::filesystem::file_size(path(), error);
-  if (error || size < sizeof(uint64_t) || size > kMostCacheBytes) return;
+  if (error || size < sizeof(uint64_t) || size > kMaxCacheBytes) return;
   std::vector<uint64_t> bytes(size / sizeof(uint64_t) + 1);  // aligned: the checksum, then the buffer
   std::ifstream file(path(), std::ios::binary);
   if (!file.read(reinterpret_cast<char*>(bytes.data()), std::streamsize(size))) return;

@@ -11,15 +11,15 @@ constexpr int64_t kNullable = 2;  // ARROW_FLAG_NULLABLE
 
 const char* format_of(Type type) {
   switch (type) {
-    case Type::whole:
+    case Type::int64:
       return "l";
-    case Type::real:
+    case Type::float64:
       return "g";
-    case Type::truth:
+    case Type::boolean:
       return "b";
     case Type::text:
       return "u";
-    case Type::word:
+    case Type::dictionary:
       return "i";  // numbers of the texts in the dictionary
   }
   return "";
@@ -57,7 +57,7 @@ void table_schema(const Table& table, ArrowSchema& out) {
   for (const Column& column : table.columns) {
     ArrowSchema& child = *parts.owned.emplace_back(std::make_unique<ArrowSchema>());
     make_schema(child, format_of(column.type), column.name, &column != table.columns.data());
-    if (column.type == Type::word) {
+    if (column.type == Type::dictionary) {
       auto& words = *static_cast<SchemaParts*>(child.private_data);
       child.dictionary = words.owned.emplace_back(std::make_unique<ArrowSchema>()).get();
       make_schema(*child.dictionary, "u", "", false);
@@ -103,19 +103,19 @@ ArrayParts& make_array(ArrowArray& out, const std::shared_ptr<const Batch>& batc
 void column_array(ArrowArray& out, const std::shared_ptr<const Batch>& batch, const ColumnData& data) {
   const void* valid = data.nulls() == 0 ? nullptr : data.valid().data();
   switch (data.type()) {
-    case Type::whole:
-      make_array(out, batch, data.rows(), data.nulls(), {valid, data.wholes().data()});
+    case Type::int64:
+      make_array(out, batch, data.rows(), data.nulls(), {valid, data.int64s().data()});
       return;
-    case Type::real:
-      make_array(out, batch, data.rows(), data.nulls(), {valid, data.reals().data()});
+    case Type::float64:
+      make_array(out, batch, data.rows(), data.nulls(), {valid, data.float64s().data()});
       return;
-    case Type::truth:
+    case Type::boolean:
       make_array(out, batch, data.rows(), data.nulls(), {valid, data.bits().data()});
       return;
     case Type::text:
       make_array(out, batch, data.rows(), data.nulls(), {valid, data.ends().data(), data.bytes().data()});
       return;
-    case Type::word: {
+    case Type::dictionary: {
       ArrayParts& parts = make_array(out, batch, data.rows(), data.nulls(), {valid, data.words().data()});
       out.dictionary = parts.owned.emplace_back(std::make_unique<ArrowArray>()).get();
       make_array(*out.dictionary, batch, data.ends().size() - 1, 0, {nullptr, data.ends().data(), data.bytes().data()});

@@ -13,34 +13,35 @@ using In = InputFile&;
 using At = const Row&;
 using Out = ColumnData&;
 
-inline void text_or_null(Out out, const std::string& text) {
-  if (!text.empty()) out.text(text);
+inline void text_or_null(ColumnData& column, const std::string& text) {
+  if (!text.empty()) column.text(text);
 }
 
-inline void number_or_null(Out out, uint64_t number) {
-  if (number != 0) out.whole(number);
+inline void number_or_null(ColumnData& column, uint64_t number) {
+  if (number != 0) column.int64(number);
 }
 
 // Of an index that may be kNone.
-inline void index_or_null(Out out, uint32_t index) {
-  if (index != analyzer::kNone) out.whole(index);
+inline void index_or_null(ColumnData& column, uint32_t index) {
+  if (index != analyzer::kNone) column.int64(index);
 }
 
-inline void tensor_or_null(In in, Out out, uint32_t tensor) {
-  if (tensor != analyzer::kNone) out.whole(in.dump().tensors[tensor].serial);
+inline void tensor_or_null(InputFile& file, ColumnData& column, uint32_t tensor) {
+  if (tensor != analyzer::kNone) column.int64(file.dump().tensors[tensor].serial);
 }
 
-inline void age_or_null(In in, Out out, uint64_t created_ns) {
-  const uint64_t now = in.dump().process.dump_ns;
-  if (created_ns != 0 && created_ns <= now) out.whole(now - created_ns);
+inline void age_or_null(InputFile& file, ColumnData& column, uint64_t created_ns) {
+  const uint64_t now = file.dump().process.dump_ns;
+  if (created_ns != 0 && created_ns <= now) column.int64(now - created_ns);
 }
 
-inline void place_or_null(In in, Out out, uint32_t site) {
-  if (site != 0) out.text(in.place(site).where);
+inline void place_or_null(InputFile& file, ColumnData& column, uint32_t site) {
+  if (site != 0) column.text(file.place(site).where);
 }
 
-inline constexpr Column kDumpColumn = {"dump", Type::whole, "number of the file among those given, from 1",
-                                       [](In in, At, Out out) { out.whole(in.number()); }};
+inline constexpr Column kDumpColumn = {
+    "dump", Type::int64, "number of the file among those given, from 1",
+    [](InputFile& file, const Row&, ColumnData& column) { column.int64(file.number()); }};
 
 // Every index below `count`.
 inline void each_index(size_t count, const VisitRow& visit, size_t first = 0) {

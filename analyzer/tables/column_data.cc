@@ -4,17 +4,17 @@
 
 namespace tensorscope::tables {
 
-void ColumnData::whole(uint64_t value) {
-  whole_.push_back(int64_t(value));
+void ColumnData::int64(uint64_t value) {
+  int64s_.push_back(int64_t(value));
   given_ = true;
 }
 
-void ColumnData::real(double value) {
-  real_.push_back(value);
+void ColumnData::float64(double value) {
+  float64s_.push_back(value);
   given_ = true;
 }
 
-void ColumnData::truth(bool value) {
+void ColumnData::boolean(bool value) {
   if (rows_ % 8 == 0) bits_.push_back(0);
   if (value) bits_.back() |= uint8_t(1 << (rows_ % 8));
   given_ = true;
@@ -41,19 +41,19 @@ void ColumnData::end_row() {
   } else {
     ++nulls_;
     switch (type_) {
-      case Type::whole:
-        whole_.push_back(0);
+      case Type::int64:
+        int64s_.push_back(0);
         break;
-      case Type::real:
-        real_.push_back(0);
+      case Type::float64:
+        float64s_.push_back(0);
         break;
-      case Type::truth:
+      case Type::boolean:
         if (rows_ % 8 == 0) bits_.push_back(0);
         break;
       case Type::text:
         ends_.push_back(int32_t(bytes_.size()));
         break;
-      case Type::word:
+      case Type::dictionary:
         words_.push_back(0);
         break;
     }
@@ -63,7 +63,7 @@ void ColumnData::end_row() {
 }
 
 std::string_view ColumnData::text_at(size_t row) const {
-  const size_t at = type_ == Type::word ? size_t(words_[row]) : row;
+  const size_t at = type_ == Type::dictionary ? size_t(words_[row]) : row;
   return std::string_view(bytes_).substr(size_t(ends_[at]), size_t(ends_[at + 1] - ends_[at]));
 }
 

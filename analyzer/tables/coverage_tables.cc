@@ -13,27 +13,36 @@ using enum Type;
 constexpr Column kOptions[] = {
     kDumpColumn,
     {"option", text, "TENSORSCOPE_...",
-     [](In in, At at, Out out) { out.text(in.dump().process.options[at.index].first); }},
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       column.text(file.dump().process.options[row.index].first);
+     }},
     {"value", text, "as it took effect",
-     [](In in, At at, Out out) { out.text(in.dump().process.options[at.index].second); }},
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       column.text(file.dump().process.options[row.index].second);
+     }},
 };
 
-const analyzer::Coverage& coverage_at(In in, At at) { return in.dump().coverage[at.index]; }
+const analyzer::Coverage& coverage_at(InputFile& file, const Row& row) { return file.dump().coverage[row.index]; }
 
 constexpr Column kCoverage[] = {
     kDumpColumn,
-    {"subject", text, "tensors, CPU memory, ...", [](In in, At at, Out out) { out.text(coverage_at(in, at).subject); }},
-    {"recorded", word, "yes, partly, no, not_applicable",
-     [](In in, At at, Out out) { out.text(format::EnumNameSeen(format::Seen(coverage_at(in, at).seen))); }},
-    {"detail", text, "why not", [](In in, At at, Out out) { text_or_null(out, coverage_at(in, at).detail); }},
-    {"missed", whole, "events known to be lost", [](In in, At at, Out out) { out.whole(coverage_at(in, at).missed); }},
+    {"subject", text, "tensors, CPU memory, ...",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.text(coverage_at(file, row).subject); }},
+    {"recorded", dictionary, "yes, partly, no, not_applicable",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       column.text(format::EnumNameSeen(format::Seen(coverage_at(file, row).seen)));
+     }},
+    {"detail", text, "why not",
+     [](InputFile& file, const Row& row, ColumnData& column) { text_or_null(column, coverage_at(file, row).detail); }},
+    {"missed", int64, "events known to be lost",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(coverage_at(file, row).missed); }},
 };
 
 constexpr Table kCoverageTables[] = {
     {"options", "The profiler's options.", FileKind::dump, kOptions,
-     [](In in, const VisitRow& visit) { each_index(in.dump().process.options.size(), visit); }},
+     [](InputFile& file, const VisitRow& visit) { each_index(file.dump().process.options.size(), visit); }},
     {"coverage", "What was recorded, and what was not.", FileKind::dump, kCoverage,
-     [](In in, const VisitRow& visit) { each_index(in.dump().coverage.size(), visit); }},
+     [](InputFile& file, const VisitRow& visit) { each_index(file.dump().coverage.size(), visit); }},
 };
 
 }  // namespace

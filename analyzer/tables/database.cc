@@ -18,14 +18,14 @@ constexpr int kSchema = 1;
 
 const char* sql_type(Type type) {
   switch (type) {
-    case Type::whole:
+    case Type::int64:
       return "INTEGER";
-    case Type::real:
+    case Type::float64:
       return "REAL";
-    case Type::truth:
+    case Type::boolean:
       return "BOOLEAN";
     case Type::text:
-    case Type::word:
+    case Type::dictionary:
       return "TEXT";
   }
   return "";
@@ -39,17 +39,17 @@ void bind(sqlite3_stmt* statement, int at, const ColumnData& data, size_t row) {
     return;
   }
   switch (data.type()) {
-    case Type::whole:
-      sqlite3_bind_int64(statement, at, data.whole_at(row));
+    case Type::int64:
+      sqlite3_bind_int64(statement, at, data.int64_at(row));
       return;
-    case Type::real:
-      sqlite3_bind_double(statement, at, data.real_at(row));
+    case Type::float64:
+      sqlite3_bind_double(statement, at, data.float64_at(row));
       return;
-    case Type::truth:
-      sqlite3_bind_int(statement, at, data.truth_at(row));
+    case Type::boolean:
+      sqlite3_bind_int(statement, at, data.boolean_at(row));
       return;
     case Type::text:
-    case Type::word: {
+    case Type::dictionary: {
       const std::string_view text = data.text_at(row);
       sqlite3_bind_text64(statement, at, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
       return;
@@ -62,9 +62,9 @@ Cell cell_of(sqlite3_stmt* statement, int column) {
     case SQLITE_NULL:
       return {};
     case SQLITE_INTEGER:
-      return {.kind = Cell::Kind::whole, .whole = sqlite3_column_int64(statement, column)};
+      return {.kind = Cell::Kind::int64, .int64 = sqlite3_column_int64(statement, column)};
     case SQLITE_FLOAT:
-      return {.kind = Cell::Kind::real, .real = sqlite3_column_double(statement, column)};
+      return {.kind = Cell::Kind::float64, .float64 = sqlite3_column_double(statement, column)};
     default: {
       const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
       return {.kind = Cell::Kind::text, .text = {text, size_t(sqlite3_column_bytes(statement, column))}};

@@ -25,9 +25,9 @@ class DatabaseError : public std::runtime_error {
 
 // A value of a result.
 struct Cell {
-  enum class Kind : uint8_t { null, whole, real, text } kind = Kind::null;
-  int64_t whole = 0;
-  double real = 0;
+  enum class Kind : uint8_t { null, int64, float64, text } kind = Kind::null;
+  int64_t int64 = 0;
+  double float64 = 0;
   std::string_view text{};  // as long as the row is looked at
 };
 

@@ -9,50 +9,59 @@ namespace {
 
 using enum Type;
 
-const analyzer::LeakFinding& finding_at(In in, At at) { return in.findings().findings[at.index]; }
+const analyzer::LeakFinding& finding_at(InputFile& file, const Row& row) { return file.findings().findings[row.index]; }
 
 constexpr Column kFindings[] = {
     kDumpColumn,
-    {"finding", whole, "number, as `leaks` has them", [](In, At at, Out out) { out.whole(at.index + 1); }},
-    {"kind", word, "accumulated-graph, small-view, ... (docs/cli/leaks.md)",
-     [](In in, At at, Out out) { out.text(analyzer::name(finding_at(in, at).kind)); }},
-    {"bytes", whole, "retained size", [](In in, At at, Out out) { out.whole(finding_at(in, at).bytes); }},
+    {"finding", int64, "number, as `leaks` has them",
+     [](InputFile&, const Row& row, ColumnData& column) { column.int64(row.index + 1); }},
+    {"kind", dictionary, "accumulated-graph, small-view, ... (docs/cli/leaks.md)",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       column.text(analyzer::name(finding_at(file, row).kind));
+     }},
+    {"bytes", int64, "retained size",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(finding_at(file, row).bytes); }},
     {"holder", text, "name of the largest holder",
-     [](In in, At at, Out out) {
-       if (!finding_at(in, at).holders.empty()) out.text(finding_at(in, at).holders.front());
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       if (!finding_at(file, row).holders.empty()) column.text(finding_at(file, row).holders.front());
      }},
-    {"site", whole, "where it is made; null: at no one place",
-     [](In in, At at, Out out) { number_or_null(out, finding_at(in, at).site); }},
-    {"place", word, "the same as one line",
-     [](In in, At at, Out out) { place_or_null(in, out, finding_at(in, at).site); }},
-    {"first_bytes", whole, "in the first dump, where it grows",
-     [](In in, At at, Out out) {
-       if (!finding_at(in, at).growth.bytes.empty()) out.whole(finding_at(in, at).growth.bytes.front());
+    {"site", int64, "where it is made; null: at no one place",
+     [](InputFile& file, const Row& row, ColumnData& column) { number_or_null(column, finding_at(file, row).site); }},
+    {"place", dictionary, "the same as one line",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       place_or_null(file, column, finding_at(file, row).site);
      }},
-    {"last_bytes", whole, "in the last dump, where it grows",
-     [](In in, At at, Out out) {
-       if (!finding_at(in, at).growth.bytes.empty()) out.whole(finding_at(in, at).growth.bytes.back());
+    {"first_bytes", int64, "in the first dump, where it grows",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       if (!finding_at(file, row).growth.bytes.empty()) column.int64(finding_at(file, row).growth.bytes.front());
      }},
-    {"tensors", whole, "tensors that it explains",
-     [](In in, At at, Out out) { out.whole(finding_at(in, at).tensors.size()); }},
+    {"last_bytes", int64, "in the last dump, where it grows",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       if (!finding_at(file, row).growth.bytes.empty()) column.int64(finding_at(file, row).growth.bytes.back());
+     }},
+    {"tensors", int64, "tensors that it explains",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(finding_at(file, row).tensors.size()); }},
 };
 
 constexpr Column kFindingTensors[] = {
     kDumpColumn,
-    {"finding", whole, "finding", [](In, At at, Out out) { out.whole(at.index + 1); }},
-    {"tensor", whole, "tensor that it explains",
-     [](In in, At at, Out out) { tensor_or_null(in, out, finding_at(in, at).tensors[at.part]); }},
+    {"finding", int64, "finding", [](InputFile&, const Row& row, ColumnData& column) { column.int64(row.index + 1); }},
+    {"tensor", int64, "tensor that it explains",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       tensor_or_null(file, column, finding_at(file, row).tensors[row.part]);
+     }},
 };
 
 constexpr Table kFindingTables[] = {
     {"findings",
      "What `leaks` finds: in all dumps together where up to 16 of one run are given (rows of the last one), else in "
      "each dump alone.",
-     FileKind::dump, kFindings, [](In in, const VisitRow& visit) { each_index(in.findings().findings.size(), visit); }},
+     FileKind::dump, kFindings,
+     [](InputFile& file, const VisitRow& visit) { each_index(file.findings().findings.size(), visit); }},
     {"finding_tensors", "The tensors that findings explain.", FileKind::dump, kFindingTensors,
-     [](In in, const VisitRow& visit) {
-       each_part(in.findings().findings.size(), visit,
-                 [&](size_t i) { return in.findings().findings[i].tensors.size(); });
+     [](InputFile& file, const VisitRow& visit) {
+       each_part(file.findings().findings.size(), visit,
+                 [&](size_t i) { return file.findings().findings[i].tensors.size(); });
      }},
 };
 

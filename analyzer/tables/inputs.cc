@@ -8,7 +8,7 @@ namespace tensorscope::tables {
 
 namespace {
 
-constexpr size_t kMostTogether = 16;  // dumps that are in memory at once
+constexpr size_t kMaxTogether = 16;  // dumps that are in memory at once
 
 }  // namespace
 
@@ -16,7 +16,7 @@ std::shared_ptr<const SharedFindings> Inputs::find_together() {
   std::vector<std::string> dumps;
   std::copy_if(paths_.begin(), paths_.end(), std::back_inserter(dumps),
                [](const std::string& path) { return kind_of(path) == FileKind::dump; });
-  if (dumps.size() < 2 || dumps.size() > kMostTogether) return nullptr;
+  if (dumps.size() < 2 || dumps.size() > kMaxTogether) return nullptr;
   analyzer::ComparedDumps compared(dumps, {}, options_);
   if (!compared.same_run()) return nullptr;
   const std::string last = compared.last().dump.path;

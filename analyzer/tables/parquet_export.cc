@@ -14,16 +14,16 @@ constexpr const char* kUnknown = "__HIVE_DEFAULT_PARTITION__";
 
 ParquetField::Kind kind_of(Type type) {
   switch (type) {
-    case Type::whole:
-      return ParquetField::Kind::whole;
-    case Type::real:
-      return ParquetField::Kind::real;
-    case Type::truth:
-      return ParquetField::Kind::truth;
+    case Type::int64:
+      return ParquetField::Kind::int64;
+    case Type::float64:
+      return ParquetField::Kind::float64;
+    case Type::boolean:
+      return ParquetField::Kind::boolean;
     case Type::text:
       return ParquetField::Kind::text;
-    case Type::word:
-      return ParquetField::Kind::word;
+    case Type::dictionary:
+      return ParquetField::Kind::dictionary;
   }
   return ParquetField::Kind::text;
 }
@@ -39,14 +39,14 @@ std::unique_ptr<ParquetWriter> writer_of(std::ostream& out, const Table& table, 
 void write_cell(ParquetWriter& out, const ColumnData& data, size_t row) {
   if (data.is_null(row)) return out.null();
   switch (data.type()) {
-    case Type::whole:
-      return out.whole(data.whole_at(row));
-    case Type::real:
-      return out.real(data.real_at(row));
-    case Type::truth:
-      return out.truth(data.truth_at(row));
+    case Type::int64:
+      return out.int64(data.int64_at(row));
+    case Type::float64:
+      return out.float64(data.float64_at(row));
+    case Type::boolean:
+      return out.boolean(data.boolean_at(row));
     case Type::text:
-    case Type::word:
+    case Type::dictionary:
       return out.text(data.text_at(row));
   }
 }

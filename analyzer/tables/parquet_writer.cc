@@ -14,15 +14,15 @@ using Kind = ParquetField::Kind;
 constexpr int kBoolean = 0, kInt64 = 2, kDouble = 5, kByteArray = 6;
 constexpr int kPlain = 0, kRuns = 3, kDictionary = 8;
 constexpr int kThriftStruct = 12, kThriftText = 8, kThriftWhole = 5;
-constexpr size_t kGroupBytes = size_t{64} << 20, kGroupRows = 1 << 16, kMostPage = INT32_MAX;
+constexpr size_t kGroupBytes = size_t{64} << 20, kGroupRows = 1 << 16, kMaxPage = INT32_MAX;
 
 int parquet_type(Kind kind) {
   switch (kind) {
-    case Kind::whole:
+    case Kind::int64:
       return kInt64;
-    case Kind::real:
+    case Kind::float64:
       return kDouble;
-    case Kind::truth:
+    case Kind::boolean:
       return kBoolean;
     default:
       return kByteArray;
@@ -84,7 +84,7 @@ std::string packed(const std::vector<uint32_t>& numbers, size_t count) {
 class ParquetWriter::Thrift {
  public:
   const std::string& bytes() const { return bytes_; }
-  void whole(int field, int64_t number, bool wide) {
+  void int64(int field, int64_t number, bool wide) {
     head(field, wide ? 6 : 5);
     append_varint(bytes_, (uint64_t(number) << 1) ^ uint64_t(number >> 63));
   }
@@ -139,31 +139,31 @@ ParquetWriter::ParquetWriter(std::ostream& out, std::string name, std::vector<Pa
 
 void ParquetWriter::null() { columns_[field_++].there.push_back(false); }
 
-void ParquetWriter::whole(int64_t value) {
+void ParquetWriter::int64(int64_t value) {
   Waiting& column = columns_[field_++];
   column.there.push_back(true);
   append(column.plain, value);
   waiting_ += sizeof value;
 }
 
-void ParquetWriter::real(double value) {
+void ParquetWriter::float64(double value) {
   Waiting& column = columns_[field_++];
   column.there.push_back(true);
   append(column.plain, value);
   waiting_ += sizeof value;
 }
 
-void ParquetWriter::truth(bool value) {
+void ParquetWriter::boolean(bool value) {
   Waiting& column = columns_[field_++];
   column.there.push_back(true);
   column.truths.push_back(value);
 }
 
 void ParquetWriter::text(std::string_view value) {
-  const bool word = fields_[field_].kind == Kind::word;
+  const bool dictionary = fields_[field_].kind == Kind::dictionary;
   Waiting& column = columns_[field_++];
   column.there.push_back(true);
-  if (word) {
+  if (dictionary) {
     const auto [found, fresh] = column.words.try_emplace(std::string(value), uint32_t(column.words.size()));
     column.numbers.push_back(found->second);
     if (!fresh) return;
@@ -185,19 +185,19 @@ void ParquetWriter::put(std::string_view bytes) {
 }
 
 void ParquetWriter::put_page(int encoding, size_t values, const std::string& content) {
-  if (content.size() > kMostPage) {
+  if (content.size() > kMaxPage) {
     throw analyzer::BadInput("a value is too large for Parquet (2 GiB); use .npz or .h5.");
   }
   Thrift head;
   head.begin();
-  head.whole(1, 0, false);  // a data page
-  head.whole(2, int64_t(content.size()), false);
-  head.whole(3, int64_t(content.size()), false);
+  head.int64(1, 0, false);  // a data page
+  head.int64(2, int64_t(content.size()), false);
+  head.int64(3, int64_t(content.size()), false);
   head.begin(5);
-  head.whole(1, int64_t(values), false);
-  head.whole(2, encoding, false);
-  head.whole(3, kRuns, false);
-  head.whole(4, kRuns, false);
+  head.int64(1, int64_t(values), false);
+  head.int64(2, encoding, false);
+  head.int64(3, kRuns, false);
+  head.int64(4, kRuns, false);
   head.end();
   head.end();
   put(head.bytes());
@@ -207,12 +207,12 @@ void ParquetWriter::put_page(int encoding, size_t values, const std::string& con
 void ParquetWriter::put_dictionary(const Waiting& column) {
   Thrift head;
   head.begin();
-  head.whole(1, 2, false);  // a dictionary page
-  head.whole(2, int64_t(column.plain.size()), false);
-  head.whole(3, int64_t(column.plain.size()), false);
+  head.int64(1, 2, false);  // a dictionary page
+  head.int64(2, int64_t(column.plain.size()), false);
+  head.int64(3, int64_t(column.plain.size()), false);
   head.begin(7);
-  head.whole(1, int64_t(column.words.size()), false);
-  head.whole(2, kPlain, false);
+  head.int64(1, int64_t(column.words.size()), false);
+  head.int64(2, kPlain, false);
   head.end();
   head.end();
   put(head.bytes());
@@ -234,9 +234,9 @@ void ParquetWriter::end_group() {
     }
     page.offset = at_;
     put_page(words ? kDictionary : kPlain, rows_waiting_,
-             levels(column.there) + (words                            ? packed(column.numbers, column.words.size())
-                                     : fields_[i].kind == Kind::truth ? packed(column.truths)
-                                                                      : column.plain));
+             levels(column.there) + (words                              ? packed(column.numbers, column.words.size())
+                                     : fields_[i].kind == Kind::boolean ? packed(column.truths)
+                                                                        : column.plain));
     page.bytes = at_ - begin;
     group.bytes += page.bytes;
     group.pages.push_back(page);
@@ -252,26 +252,26 @@ void ParquetWriter::put_group(Thrift& meta, const Group& group) const {
   for (size_t i = 0; i < fields_.size(); ++i) {
     const Page& page = group.pages[i];
     meta.begin();
-    meta.whole(2, int64_t(page.dictionary != 0 ? page.dictionary : page.offset), true);
+    meta.int64(2, int64_t(page.dictionary != 0 ? page.dictionary : page.offset), true);
     meta.begin(3);
-    meta.whole(1, parquet_type(fields_[i].kind), false);
+    meta.int64(1, parquet_type(fields_[i].kind), false);
     meta.list(2, page.dictionary != 0 ? 3 : 2, kThriftWhole);
     meta.bare(kPlain);
     meta.bare(kRuns);
     if (page.dictionary != 0) meta.bare(kDictionary);
     meta.list(3, 1, kThriftText);
     meta.bare(std::string_view(fields_[i].name));
-    meta.whole(4, 0, false);  // not compressed
-    meta.whole(5, int64_t(group.rows), true);
-    meta.whole(6, int64_t(page.bytes), true);
-    meta.whole(7, int64_t(page.bytes), true);
-    meta.whole(9, int64_t(page.offset), true);
-    if (page.dictionary != 0) meta.whole(11, int64_t(page.dictionary), true);
+    meta.int64(4, 0, false);  // not compressed
+    meta.int64(5, int64_t(group.rows), true);
+    meta.int64(6, int64_t(page.bytes), true);
+    meta.int64(7, int64_t(page.bytes), true);
+    meta.int64(9, int64_t(page.offset), true);
+    if (page.dictionary != 0) meta.int64(11, int64_t(page.dictionary), true);
     meta.end();
     meta.end();
   }
-  meta.whole(2, int64_t(group.bytes), true);
-  meta.whole(3, int64_t(group.rows), true);
+  meta.int64(2, int64_t(group.bytes), true);
+  meta.int64(3, int64_t(group.rows), true);
   meta.end();
 }
 
@@ -279,21 +279,21 @@ void ParquetWriter::finish() {
   end_group();
   Thrift meta;
   meta.begin();
-  meta.whole(1, 1, false);
+  meta.int64(1, 1, false);
   meta.list(2, fields_.size() + 1, kThriftStruct);
   meta.begin();
   meta.text(4, name_);
-  meta.whole(5, int64_t(fields_.size()), false);
+  meta.int64(5, int64_t(fields_.size()), false);
   meta.end();
   for (const ParquetField& field : fields_) {
     meta.begin();
-    meta.whole(1, parquet_type(field.kind), false);
-    meta.whole(3, 1, false);  // optional
+    meta.int64(1, parquet_type(field.kind), false);
+    meta.int64(3, 1, false);  // optional
     meta.text(4, field.name);
-    if (field.kind == Kind::text || field.kind == Kind::word) meta.whole(6, 0, false);  // UTF-8
+    if (field.kind == Kind::text || field.kind == Kind::dictionary) meta.int64(6, 0, false);  // UTF-8
     meta.end();
   }
-  meta.whole(3, int64_t(rows_), true);
+  meta.int64(3, int64_t(rows_), true);
   meta.list(4, groups_.size(), kThriftStruct);
   for (const Group& group : groups_) put_group(meta, group);
   meta.text(6, "tensorscope");

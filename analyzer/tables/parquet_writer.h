@@ -12,7 +12,7 @@
 namespace tensorscope::tables {
 
 struct ParquetField {
-  enum class Kind : uint8_t { whole, real, truth, text, word, bytes } kind;  // word: a text that repeats
+  enum class Kind : uint8_t { int64, float64, boolean, text, dictionary, bytes } kind;  // word: a text that repeats
   std::string name;
 };
 
@@ -23,9 +23,9 @@ class ParquetWriter {
 
   // The cells of a row, one for each field. Texts are valid UTF-8.
   void null();
-  void whole(int64_t value);
-  void real(double value);
-  void truth(bool value);
+  void int64(int64_t value);
+  void float64(double value);
+  void boolean(bool value);
   void text(std::string_view value);  // also bytes
   // Throws analyzer::BadInput where a page would be too large.
   void end_row();

@@ -11,7 +11,7 @@ using format::EventType;
 using format::RecordedEvent;
 using enum Type;
 
-const RecordedEvent& event_at(At at) { return *static_cast<const RecordedEvent*>(at.object); }
+const RecordedEvent& event_at(const Row& row) { return *static_cast<const RecordedEvent*>(row.object); }
 
 const char* event_word(EventType type) {
   switch (type) {
@@ -50,46 +50,51 @@ bool has_device(const RecordedEvent& event) {
 
 constexpr Column kEvents[] = {
     kDumpColumn,
-    {"event", whole, "number in its file, from 1", [](In, At at, Out out) { out.whole(at.index + 1); }},
-    {"time_ns", whole, "monotonic clock, as created_ns", [](In, At at, Out out) { out.whole(event_at(at).ns); }},
-    {"type", word,
+    {"event", int64, "number in its file, from 1",
+     [](InputFile&, const Row& row, ColumnData& column) { column.int64(row.index + 1); }},
+    {"time_ns", int64, "monotonic clock, as created_ns",
+     [](InputFile&, const Row& row, ColumnData& column) { column.int64(event_at(row).ns); }},
+    {"type", dictionary,
      "allocated, freed, tensor_made, tensor_released, tensor_seen, tensor_gone, disregarded, device_reported, step, "
      "failure, runtime_allocated, runtime_freed",
-     [](In, At at, Out out) { out.text(event_word(event_at(at).type)); }},
-    {"object", whole, "id of the allocation, tensor or block",
-     [](In, At at, Out out) { number_or_null(out, event_at(at).makes() ? event_at(at).order : event_at(at).serial); }},
-    {"bytes", whole, "of an allocation, a failure; of a tensor that is released or seen its storage's",
-     [](In, At at, Out out) { number_or_null(out, event_at(at).nbytes); }},
-    {"address", whole, "of an allocation; of a tensor made the object's; of one released or seen its storage's data",
-     [](In, At at, Out out) { number_or_null(out, event_at(at).pointer); }},
-    {"device", word, "of allocations, reports and failures",
-     [](In, At at, Out out) {
-       const RecordedEvent& event = event_at(at);
-       if (has_device(event)) out.text(analyzer::device_of(event.device_type, event.device_index).text());
+     [](InputFile&, const Row& row, ColumnData& column) { column.text(event_word(event_at(row).type)); }},
+    {"object", int64, "id of the allocation, tensor or block",
+     [](InputFile&, const Row& row, ColumnData& column) {
+       number_or_null(column, event_at(row).makes() ? event_at(row).order : event_at(row).serial);
      }},
-    {"site", whole, "site; its row is in `sites`",
-     [](In, At at, Out out) {
-       if (event_at(at).makes()) number_or_null(out, event_at(at).site);
+    {"bytes", int64, "of an allocation, a failure; of a tensor that is released or seen its storage's",
+     [](InputFile&, const Row& row, ColumnData& column) { number_or_null(column, event_at(row).nbytes); }},
+    {"address", int64, "of an allocation; of a tensor made the object's; of one released or seen its storage's data",
+     [](InputFile&, const Row& row, ColumnData& column) { number_or_null(column, event_at(row).pointer); }},
+    {"device", dictionary, "of allocations, reports and failures",
+     [](InputFile&, const Row& row, ColumnData& column) {
+       const RecordedEvent& event = event_at(row);
+       if (has_device(event)) column.text(analyzer::device_of(event.device_type, event.device_index).text());
      }},
-    {"thread", whole, "", [](In, At at, Out out) { number_or_null(out, event_at(at).thread); }},
-    {"seen_node", whole, "autograd node in whose backward it was allocated",
-     [](In, At at, Out out) { number_or_null(out, event_at(at).node); }},
-    {"step", whole, "of type step: its number",
-     [](In, At at, Out out) {
-       if (event_at(at).type == EventType::step) out.whole(event_at(at).number);
+    {"site", int64, "site; its row is in `sites`",
+     [](InputFile&, const Row& row, ColumnData& column) {
+       if (event_at(row).makes()) number_or_null(column, event_at(row).site);
      }},
-    {"mode", word, "of type step: train, eval, unknown",
-     [](In, At at, Out out) {
-       if (event_at(at).type == EventType::step)
-         out.text(format::EnumNameStepMode(format::StepMode(event_at(at).mode)));
+    {"thread", int64, "",
+     [](InputFile&, const Row& row, ColumnData& column) { number_or_null(column, event_at(row).thread); }},
+    {"seen_node", int64, "autograd node in whose backward it was allocated",
+     [](InputFile&, const Row& row, ColumnData& column) { number_or_null(column, event_at(row).node); }},
+    {"step", int64, "of type step: its number",
+     [](InputFile&, const Row& row, ColumnData& column) {
+       if (event_at(row).type == EventType::step) column.int64(event_at(row).number);
      }},
-    {"allocated_bytes", whole, "of type device_reported: what the device's allocator said",
-     [](In, At at, Out out) {
-       if (event_at(at).type == EventType::device_reported) out.whole(event_at(at).number);
+    {"mode", dictionary, "of type step: train, eval, unknown",
+     [](InputFile&, const Row& row, ColumnData& column) {
+       if (event_at(row).type == EventType::step)
+         column.text(format::EnumNameStepMode(format::StepMode(event_at(row).mode)));
      }},
-    {"reserved_bytes", whole, "likewise",
-     [](In, At at, Out out) {
-       if (event_at(at).type == EventType::device_reported) out.whole(event_at(at).pass);
+    {"allocated_bytes", int64, "of type device_reported: what the device's allocator said",
+     [](InputFile&, const Row& row, ColumnData& column) {
+       if (event_at(row).type == EventType::device_reported) column.int64(event_at(row).number);
+     }},
+    {"reserved_bytes", int64, "likewise",
+     [](InputFile&, const Row& row, ColumnData& column) {
+       if (event_at(row).type == EventType::device_reported) column.int64(event_at(row).pass);
      }},
 };
 
@@ -103,76 +108,91 @@ class EventRows : public analyzer::RecordingVisitor {
   size_t number_ = 0;
 };
 
-const analyzer::StepRow& step_at(In in, At at) { return in.timeline().steps[at.index]; }
+const analyzer::StepRow& step_at(InputFile& file, const Row& row) { return file.timeline().steps[row.index]; }
 
 constexpr Column kSteps[] = {
     kDumpColumn,
-    {"step", whole, "number", [](In in, At at, Out out) { out.whole(step_at(in, at).number); }},
-    {"device", word, "that the bytes are of: the one with the highest peak",
-     [](In in, At, Out out) { out.text(in.timeline().device.text()); }},
-    {"begin_ns", whole, "monotonic clock", [](In in, At at, Out out) { out.whole(step_at(in, at).begin_ns); }},
-    {"duration_ns", whole, "",
-     [](In in, At at, Out out) { out.whole(step_at(in, at).end_ns - step_at(in, at).begin_ns); }},
-    {"allocations", whole, "made in it", [](In in, At at, Out out) { out.whole(step_at(in, at).allocations); }},
-    {"bytes_made", whole, "allocated in it", [](In in, At at, Out out) { out.whole(step_at(in, at).bytes); }},
-    {"begin_live_bytes", whole, "live memory", [](In in, At at, Out out) { out.whole(step_at(in, at).begin_live); }},
-    {"end_live_bytes", whole, "", [](In in, At at, Out out) { out.whole(step_at(in, at).end_live); }},
-    {"peak_bytes", whole, "", [](In in, At at, Out out) { out.whole(step_at(in, at).peak); }},
+    {"step", int64, "number",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(step_at(file, row).number); }},
+    {"device", dictionary, "that the bytes are of: the one with the highest peak",
+     [](InputFile& file, const Row&, ColumnData& column) { column.text(file.timeline().device.text()); }},
+    {"begin_ns", int64, "monotonic clock",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(step_at(file, row).begin_ns); }},
+    {"duration_ns", int64, "",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       column.int64(step_at(file, row).end_ns - step_at(file, row).begin_ns);
+     }},
+    {"allocations", int64, "made in it",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(step_at(file, row).allocations); }},
+    {"bytes_made", int64, "allocated in it",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(step_at(file, row).bytes); }},
+    {"begin_live_bytes", int64, "live memory",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(step_at(file, row).begin_live); }},
+    {"end_live_bytes", int64, "",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(step_at(file, row).end_live); }},
+    {"peak_bytes", int64, "",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(step_at(file, row).peak); }},
 };
 
 // Row::index: the device, Row::part: the part of the time.
-const analyzer::DeviceCurve& curve_at(In in, At at) { return in.timeline().curves[at.index]; }
+const analyzer::DeviceCurve& curve_at(InputFile& file, const Row& row) { return file.timeline().curves[row.index]; }
 
 constexpr Column kCurve[] = {
     kDumpColumn,
-    {"device", word, "", [](In in, At at, Out out) { out.text(curve_at(in, at).device.text()); }},
-    {"part", whole, "of equal parts of the recording's time, from 0", [](In, At at, Out out) { out.whole(at.part); }},
-    {"begin_ns", whole, "monotonic clock",
-     [](In in, At at, Out out) {
-       const analyzer::MemoryTimeline& time = in.timeline();
-       const size_t parts = curve_at(in, at).highest.size();
-       out.whole(time.begin_ns + uint64_t(double(time.end_ns - time.begin_ns) * double(at.part) / double(parts)));
+    {"device", dictionary, "",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.text(curve_at(file, row).device.text()); }},
+    {"part", int64, "of equal parts of the recording's time, from 0",
+     [](InputFile&, const Row& row, ColumnData& column) { column.int64(row.part); }},
+    {"begin_ns", int64, "monotonic clock",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       const analyzer::MemoryTimeline& time = file.timeline();
+       const size_t parts = curve_at(file, row).highest.size();
+       column.int64(time.begin_ns + uint64_t(double(time.end_ns - time.begin_ns) * double(row.part) / double(parts)));
      }},
-    {"peak_bytes", whole, "the most that was live in this part",
-     [](In in, At at, Out out) { out.whole(curve_at(in, at).highest[at.part]); }},
-    {"reserved_bytes", whole, "the most that the device's allocator had reserved",
-     [](In in, At at, Out out) {
-       if (at.part < curve_at(in, at).reserved.size()) out.whole(curve_at(in, at).reserved[at.part]);
+    {"peak_bytes", int64, "the most that was live in this part",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(curve_at(file, row).highest[row.part]); }},
+    {"reserved_bytes", int64, "the most that the device's allocator had reserved",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       if (row.part < curve_at(file, row).reserved.size()) column.int64(curve_at(file, row).reserved[row.part]);
      }},
 };
 
-const analyzer::SiteChurn& churn_at(In in, At at) { return in.timeline().sites[at.index]; }
+const analyzer::SiteChurn& churn_at(InputFile& file, const Row& row) { return file.timeline().sites[row.index]; }
 
 constexpr Column kChurn[] = {
     kDumpColumn,
-    {"site", whole, "site; its row is in `sites`",
-     [](In in, At at, Out out) { number_or_null(out, churn_at(in, at).site); }},
-    {"allocations", whole, "made in all", [](In in, At at, Out out) { out.whole(churn_at(in, at).allocations); }},
-    {"bytes_made", whole, "allocated in all", [](In in, At at, Out out) { out.whole(churn_at(in, at).bytes); }},
-    {"live_at_peak_bytes", whole, "", [](In in, At at, Out out) { out.whole(churn_at(in, at).live_at_peak); }},
-    {"live_at_end_bytes", whole, "", [](In in, At at, Out out) { out.whole(churn_at(in, at).live_at_end); }},
-    {"short_lived_bytes", whole, "freed within their step or within 10 ms",
-     [](In in, At at, Out out) { out.whole(churn_at(in, at).short_lived); }},
+    {"site", int64, "site; its row is in `sites`",
+     [](InputFile& file, const Row& row, ColumnData& column) { number_or_null(column, churn_at(file, row).site); }},
+    {"allocations", int64, "made in all",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(churn_at(file, row).allocations); }},
+    {"bytes_made", int64, "allocated in all",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(churn_at(file, row).bytes); }},
+    {"live_at_peak_bytes", int64, "",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(churn_at(file, row).live_at_peak); }},
+    {"live_at_end_bytes", int64, "",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(churn_at(file, row).live_at_end); }},
+    {"short_lived_bytes", int64, "freed within their step or within 10 ms",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(churn_at(file, row).short_lived); }},
 };
 
 constexpr Table kRecordingTables[] = {
     {"events", "Events of a recording, in order.", FileKind::recording, kEvents,
-     [](In in, const VisitRow& visit) {
+     [](InputFile& file, const VisitRow& visit) {
        EventRows rows(visit);
-       in.recording().replay(rows);
+       file.recording().replay(rows);
      }},
     {"steps", "Steps of a recording.", FileKind::recording, kSteps,
-     [](In in, const VisitRow& visit) { each_index(in.timeline().steps.size(), visit); }},
+     [](InputFile& file, const VisitRow& visit) { each_index(file.timeline().steps.size(), visit); }},
     {"curve", "Live memory over time, for each device.", FileKind::recording, kCurve,
-     [](In in, const VisitRow& visit) {
-       for (size_t device = 0; device < in.timeline().curves.size(); ++device) {
-         for (size_t part = 0; part < in.timeline().curves[device].highest.size(); ++part) {
+     [](InputFile& file, const VisitRow& visit) {
+       for (size_t device = 0; device < file.timeline().curves.size(); ++device) {
+         for (size_t part = 0; part < file.timeline().curves[device].highest.size(); ++part) {
            if (!visit({.index = device, .part = part})) return;
          }
        }
      }},
     {"churn", "What each site allocated over the recording.", FileKind::recording, kChurn,
-     [](In in, const VisitRow& visit) { each_index(in.timeline().sites.size(), visit); }},
+     [](InputFile& file, const VisitRow& visit) { each_index(file.timeline().sites.size(), visit); }},
 };
 
 }  // namespace

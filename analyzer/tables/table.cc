@@ -37,14 +37,14 @@ const Table* table_named(std::string_view name) {
 
 const char* type_word(Type type) {
   switch (type) {
-    case Type::whole:
+    case Type::int64:
       return "int64";
-    case Type::real:
+    case Type::float64:
       return "double";
-    case Type::truth:
+    case Type::boolean:
       return "bool";
     case Type::text:
-    case Type::word:
+    case Type::dictionary:
       return "text";
   }
   return "";

@@ -21,168 +21,194 @@ std::string sizes(const std::vector<int64_t>& numbers) {
 
 constexpr Column kFiles[] = {
     kDumpColumn,
-    {"path", text, "file", [](In in, At, Out out) { out.text(in.path()); }},
-    {"program", text, "", [](In in, At, Out out) { out.text(in.values().process().program); }},
-    {"pid", whole, "", [](In in, At, Out out) { out.whole(in.values().process().pid); }},
+    {"path", text, "file", [](InputFile& file, const Row&, ColumnData& column) { column.text(file.path()); }},
+    {"program", text, "",
+     [](InputFile& file, const Row&, ColumnData& column) { column.text(file.values().process().program); }},
+    {"pid", int64, "",
+     [](InputFile& file, const Row&, ColumnData& column) { column.int64(file.values().process().pid); }},
     {"run_id", text, "the same in every file of one process",
-     [](In in, At, Out out) { out.text(in.values().process().run_id); }},
-    {"rank", whole, "",
-     [](In in, At, Out out) {
-       if (in.values().process().rank >= 0) out.whole(uint64_t(in.values().process().rank));
+     [](InputFile& file, const Row&, ColumnData& column) { column.text(file.values().process().run_id); }},
+    {"rank", int64, "",
+     [](InputFile& file, const Row&, ColumnData& column) {
+       if (file.values().process().rank >= 0) column.int64(uint64_t(file.values().process().rank));
      }},
-    {"is_closed", truth, "false: the program still runs, or was killed",
-     [](In in, At, Out out) { out.truth(in.values().closed()); }},
-    {"captures", whole, "values in the file", [](In in, At, Out out) { out.whole(in.values().value_count()); }},
-    {"calls", whole, "calls in the file", [](In in, At, Out out) { out.whole(in.values().call_count()); }},
+    {"is_closed", boolean, "false: the program still runs, or was killed",
+     [](InputFile& file, const Row&, ColumnData& column) { column.boolean(file.values().closed()); }},
+    {"captures", int64, "values in the file",
+     [](InputFile& file, const Row&, ColumnData& column) { column.int64(file.values().value_count()); }},
+    {"calls", int64, "calls in the file",
+     [](InputFile& file, const Row&, ColumnData& column) { column.int64(file.values().call_count()); }},
 };
 
-const Value& value_at(At at) { return *static_cast<const Value*>(at.object); }
+const Value& value_at(const Row& row) { return *static_cast<const Value*>(row.object); }
 
 template <auto Member>
-void statistic(In, At at, Out out) {
-  const Value& value = value_at(at);
+void statistic(InputFile&, const Row& row, ColumnData& column) {
+  const Value& value = value_at(row);
   if (!value.statistics) return;
   if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value.statistics.value().*Member)>, double>) {
-    out.real(value.statistics.value().*Member);
+    column.float64(value.statistics.value().*Member);
   } else {
-    out.whole(value.statistics.value().*Member);
+    column.int64(value.statistics.value().*Member);
   }
 }
 
 // The number that a value is: one of Python, or the only element of a tensor.
-void number(In in, At at, Out out) {
-  const Value& value = value_at(at);
+void number(InputFile& file, const Row& row, ColumnData& column) {
+  const Value& value = value_at(row);
   switch (value.kind) {
     case format::ValueKind::boolean:
     case format::ValueKind::real:
     case format::ValueKind::complex:
-      return out.real(value.number);
+      return column.float64(value.number);
     case format::ValueKind::integer:
-      return out.real(double(value.integer));
+      return column.float64(double(value.integer));
     case format::ValueKind::tensor: {
       if (!value.stored || value.data_size > sizeof(double) * 2) return;
-      const std::optional<values::Elements> elements = in.values().elements_of(value);
+      const std::optional<values::Elements> elements = file.values().elements_of(value);
       if (!elements || values::element_size(elements->dtype) == 0) return;
       if (elements->bytes.size() != values::element_size(elements->dtype)) return;
-      return out.real(values::real_of(elements->dtype, elements->bytes.data(), 0));
+      return column.float64(values::real_of(elements->dtype, elements->bytes.data(), 0));
     }
     default:
       return;
   }
 }
 
-void words(In in, At at, Out out) {
-  const Value& value = value_at(at);
+void words(InputFile& file, const Row& row, ColumnData& column) {
+  const Value& value = value_at(row);
   if (value.kind != format::ValueKind::text && value.kind != format::ValueKind::other) return;
-  if (const std::optional<values::Elements> elements = in.values().elements_of(value)) out.text(elements->bytes);
+  if (const std::optional<values::Elements> elements = file.values().elements_of(value)) column.text(elements->bytes);
 }
 
 constexpr Column kCaptures[] = {
     kDumpColumn,
-    {"capture", whole, "number of the value in its file, from 1",
-     [](In, At at, Out out) { out.whole(value_at(at).serial); }},
-    {"name", word, "\"model.fc\", \"loss\"", [](In, At at, Out out) { out.text(value_at(at).name); }},
-    {"operation", word, "that computed it",
-     [](In, At at, Out out) { text_or_null(out, std::string(value_at(at).operation)); }},
-    {"origin", word,
+    {"capture", int64, "number of the value in its file, from 1",
+     [](InputFile&, const Row& row, ColumnData& column) { column.int64(value_at(row).serial); }},
+    {"name", dictionary, "\"model.fc\", \"loss\"",
+     [](InputFile&, const Row& row, ColumnData& column) { column.text(value_at(row).name); }},
+    {"operation", dictionary, "that computed it",
+     [](InputFile&, const Row& row, ColumnData& column) {
+       text_or_null(column, std::string(value_at(row).operation));
+     }},
+    {"origin", dictionary,
      "output, input, parameter, buffer, gradient, optimizer_state, local, returned, saved, backward, other",
-     [](In, At at, Out out) { out.text(format::EnumNameValuePlace(value_at(at).place)); }},
-    {"module", word, "nn.Module", [](In, At at, Out out) { text_or_null(out, std::string(value_at(at).module)); }},
-    {"kind", word, "tensor, none, boolean, integer, real, text, complex, other",
-     [](In, At at, Out out) { out.text(format::EnumNameValueKind(value_at(at).kind)); }},
-    {"step", whole, "", [](In, At at, Out out) { out.whole(value_at(at).step); }},
-    {"pass", whole, "forward pass", [](In, At at, Out out) { out.whole(value_at(at).pass); }},
-    {"mode", word, "train, eval, unknown",
-     [](In, At at, Out out) { out.text(format::EnumNameStepMode(value_at(at).mode)); }},
-    {"position", whole, "of the values of this name in its pass, from 0",
-     [](In, At at, Out out) { out.whole(value_at(at).index); }},
-    {"thread", whole, "", [](In, At at, Out out) { out.whole(value_at(at).thread); }},
-    {"time_unix_ns", whole, "nanoseconds since 1970",
-     [](In in, At at, Out out) { out.whole(in.values().unix_ns(value_at(at).time_ns)); }},
-    {"place", word, "line: \"train.py:57\"",
-     [](In, At at, Out out) { text_or_null(out, std::string(value_at(at).site)); }},
-    {"tensor", whole, "tensor as in dumps of the run",
-     [](In, At at, Out out) { number_or_null(out, value_at(at).tensor); }},
-    {"call", whole, "call during which it was taken",
-     [](In, At at, Out out) { number_or_null(out, value_at(at).call); }},
-    {"device", word, "",
-     [](In, At at, Out out) {
-       if (value_at(at).is_tensor()) out.text(value_at(at).device.text());
+     [](InputFile&, const Row& row, ColumnData& column) {
+       column.text(format::EnumNameValuePlace(value_at(row).place));
      }},
-    {"dtype", word, "",
-     [](In, At at, Out out) {
-       if (value_at(at).is_tensor()) out.text(analyzer::dtype_name(value_at(at).dtype));
+    {"module", dictionary, "nn.Module",
+     [](InputFile&, const Row& row, ColumnData& column) { text_or_null(column, std::string(value_at(row).module)); }},
+    {"kind", dictionary, "tensor, none, boolean, integer, real, text, complex, other",
+     [](InputFile&, const Row& row, ColumnData& column) {
+       column.text(format::EnumNameValueKind(value_at(row).kind));
      }},
-    {"shape", word, "\"[64, 1024]\"",
-     [](In, At at, Out out) {
-       if (value_at(at).is_tensor()) out.text(sizes(value_at(at).shape));
+    {"step", int64, "", [](InputFile&, const Row& row, ColumnData& column) { column.int64(value_at(row).step); }},
+    {"pass", int64, "forward pass",
+     [](InputFile&, const Row& row, ColumnData& column) { column.int64(value_at(row).pass); }},
+    {"mode", dictionary, "train, eval, unknown",
+     [](InputFile&, const Row& row, ColumnData& column) { column.text(format::EnumNameStepMode(value_at(row).mode)); }},
+    {"position", int64, "of the values of this name in its pass, from 0",
+     [](InputFile&, const Row& row, ColumnData& column) { column.int64(value_at(row).index); }},
+    {"thread", int64, "", [](InputFile&, const Row& row, ColumnData& column) { column.int64(value_at(row).thread); }},
+    {"time_unix_ns", int64, "nanoseconds since 1970",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       column.int64(file.values().unix_ns(value_at(row).time_ns));
      }},
-    {"elements", whole, "", statistic<&values::Statistics::count>},
-    {"nan", whole, "NaNs", statistic<&values::Statistics::nan>},
-    {"positive_infinity", whole, "", statistic<&values::Statistics::positive_infinity>},
-    {"negative_infinity", whole, "", statistic<&values::Statistics::negative_infinity>},
-    {"zeros", whole, "", statistic<&values::Statistics::zeros>},
-    {"mean", real, "of the finite elements, as the next ones are", statistic<&values::Statistics::mean>},
-    {"std", real, "", statistic<&values::Statistics::deviation>},
-    {"min", real, "", statistic<&values::Statistics::minimum>},
-    {"max", real, "", statistic<&values::Statistics::maximum>},
-    {"sum", real, "", statistic<&values::Statistics::sum>},
-    {"l1", real, "", statistic<&values::Statistics::l1>},
-    {"l2", real, "", statistic<&values::Statistics::l2>},
-    {"number", real, "a number, or the only element of a tensor", number},
+    {"place", dictionary, "line: \"train.py:57\"",
+     [](InputFile&, const Row& row, ColumnData& column) { text_or_null(column, std::string(value_at(row).site)); }},
+    {"tensor", int64, "tensor as in dumps of the run",
+     [](InputFile&, const Row& row, ColumnData& column) { number_or_null(column, value_at(row).tensor); }},
+    {"call", int64, "call during which it was taken",
+     [](InputFile&, const Row& row, ColumnData& column) { number_or_null(column, value_at(row).call); }},
+    {"device", dictionary, "",
+     [](InputFile&, const Row& row, ColumnData& column) {
+       if (value_at(row).is_tensor()) column.text(value_at(row).device.text());
+     }},
+    {"dtype", dictionary, "",
+     [](InputFile&, const Row& row, ColumnData& column) {
+       if (value_at(row).is_tensor()) column.text(analyzer::dtype_name(value_at(row).dtype));
+     }},
+    {"shape", dictionary, "\"[64, 1024]\"",
+     [](InputFile&, const Row& row, ColumnData& column) {
+       if (value_at(row).is_tensor()) column.text(sizes(value_at(row).shape));
+     }},
+    {"elements", int64, "", statistic<&values::Statistics::count>},
+    {"nan", int64, "NaNs", statistic<&values::Statistics::nan>},
+    {"positive_infinity", int64, "", statistic<&values::Statistics::positive_infinity>},
+    {"negative_infinity", int64, "", statistic<&values::Statistics::negative_infinity>},
+    {"zeros", int64, "", statistic<&values::Statistics::zeros>},
+    {"mean", float64, "of the finite elements, as the next ones are", statistic<&values::Statistics::mean>},
+    {"std", float64, "", statistic<&values::Statistics::deviation>},
+    {"min", float64, "", statistic<&values::Statistics::minimum>},
+    {"max", float64, "", statistic<&values::Statistics::maximum>},
+    {"sum", float64, "", statistic<&values::Statistics::sum>},
+    {"l1", float64, "", statistic<&values::Statistics::l1>},
+    {"l2", float64, "", statistic<&values::Statistics::l2>},
+    {"number", float64, "a number, or the only element of a tensor", number},
     {"text", text, "a text, or the class of another object", words},
-    {"note", word, "why it could not be read",
-     [](In, At at, Out out) { text_or_null(out, std::string(value_at(at).note)); }},
+    {"note", dictionary, "why it could not be read",
+     [](InputFile&, const Row& row, ColumnData& column) { text_or_null(column, std::string(value_at(row).note)); }},
 };
 
-const Call& call_at(At at) { return *static_cast<const Call*>(at.object); }
+const Call& call_at(const Row& row) { return *static_cast<const Call*>(row.object); }
 
 constexpr Column kCalls[] = {
     kDumpColumn,
-    {"call", whole, "id, from 1, in the order in which calls began",
-     [](In, At at, Out out) { out.whole(call_at(at).id); }},
-    {"parent", whole, "call that it ran in; of a backward its forward call",
-     [](In, At at, Out out) { number_or_null(out, call_at(at).parent); }},
-    {"module", word, "nn.Module", [](In, At at, Out out) { text_or_null(out, std::string(call_at(at).module)); }},
-    {"class", word, "of the nn.Module",
-     [](In, At at, Out out) { text_or_null(out, std::string(call_at(at).class_name)); }},
-    {"is_backward", truth, "", [](In, At at, Out out) { out.truth(call_at(at).backward); }},
-    {"raised", truth, "it ended with an exception", [](In, At at, Out out) { out.truth(call_at(at).raised); }},
-    {"is_unfinished", truth, "", [](In, At at, Out out) { out.truth(call_at(at).unfinished); }},
-    {"step", whole, "", [](In, At at, Out out) { out.whole(call_at(at).step); }},
-    {"pass", whole, "forward pass", [](In, At at, Out out) { out.whole(call_at(at).pass); }},
-    {"mode", word, "train, eval, unknown",
-     [](In, At at, Out out) { out.text(format::EnumNameStepMode(call_at(at).mode)); }},
-    {"position", whole, "of the calls of this module in its pass, from 0",
-     [](In, At at, Out out) { out.whole(call_at(at).index); }},
-    {"thread", whole, "", [](In, At at, Out out) { out.whole(call_at(at).thread); }},
-    {"begin_unix_ns", whole, "nanoseconds since 1970",
-     [](In in, At at, Out out) { out.whole(in.values().unix_ns(call_at(at).begin_ns)); }},
-    {"duration_ns", whole, "null: it did not end",
-     [](In, At at, Out out) {
-       if (call_at(at).end_ns >= call_at(at).begin_ns && !call_at(at).unfinished)
-         out.whole(call_at(at).end_ns - call_at(at).begin_ns);
+    {"call", int64, "id, from 1, in the order in which calls began",
+     [](InputFile&, const Row& row, ColumnData& column) { column.int64(call_at(row).id); }},
+    {"parent", int64, "call that it ran in; of a backward its forward call",
+     [](InputFile&, const Row& row, ColumnData& column) { number_or_null(column, call_at(row).parent); }},
+    {"module", dictionary, "nn.Module",
+     [](InputFile&, const Row& row, ColumnData& column) { text_or_null(column, std::string(call_at(row).module)); }},
+    {"class", dictionary, "of the nn.Module",
+     [](InputFile&, const Row& row, ColumnData& column) {
+       text_or_null(column, std::string(call_at(row).class_name));
      }},
-    {"live_before_bytes", whole, "live memory of the device",
-     [](In, At at, Out out) { out.whole(call_at(at).live_before); }},
-    {"live_after_bytes", whole, "", [](In, At at, Out out) { out.whole(call_at(at).live_after); }},
-    {"peak_bytes", whole, "highest in between", [](In, At at, Out out) { number_or_null(out, call_at(at).peak); }},
-    {"saved_bytes", whole, "saved by autograd and still held at its end",
-     [](In, At at, Out out) { number_or_null(out, call_at(at).saved); }},
-    {"place", word, "who called: \"train.py:57\"",
-     [](In, At at, Out out) { text_or_null(out, std::string(call_at(at).site)); }},
+    {"is_backward", boolean, "",
+     [](InputFile&, const Row& row, ColumnData& column) { column.boolean(call_at(row).backward); }},
+    {"raised", boolean, "it ended with an exception",
+     [](InputFile&, const Row& row, ColumnData& column) { column.boolean(call_at(row).raised); }},
+    {"is_unfinished", boolean, "",
+     [](InputFile&, const Row& row, ColumnData& column) { column.boolean(call_at(row).unfinished); }},
+    {"step", int64, "", [](InputFile&, const Row& row, ColumnData& column) { column.int64(call_at(row).step); }},
+    {"pass", int64, "forward pass",
+     [](InputFile&, const Row& row, ColumnData& column) { column.int64(call_at(row).pass); }},
+    {"mode", dictionary, "train, eval, unknown",
+     [](InputFile&, const Row& row, ColumnData& column) { column.text(format::EnumNameStepMode(call_at(row).mode)); }},
+    {"position", int64, "of the calls of this module in its pass, from 0",
+     [](InputFile&, const Row& row, ColumnData& column) { column.int64(call_at(row).index); }},
+    {"thread", int64, "", [](InputFile&, const Row& row, ColumnData& column) { column.int64(call_at(row).thread); }},
+    {"begin_unix_ns", int64, "nanoseconds since 1970",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       column.int64(file.values().unix_ns(call_at(row).begin_ns));
+     }},
+    {"duration_ns", int64, "null: it did not end",
+     [](InputFile&, const Row& row, ColumnData& column) {
+       if (call_at(row).end_ns >= call_at(row).begin_ns && !call_at(row).unfinished)
+         column.int64(call_at(row).end_ns - call_at(row).begin_ns);
+     }},
+    {"live_before_bytes", int64, "live memory of the device",
+     [](InputFile&, const Row& row, ColumnData& column) { column.int64(call_at(row).live_before); }},
+    {"live_after_bytes", int64, "",
+     [](InputFile&, const Row& row, ColumnData& column) { column.int64(call_at(row).live_after); }},
+    {"peak_bytes", int64, "highest in between",
+     [](InputFile&, const Row& row, ColumnData& column) { number_or_null(column, call_at(row).peak); }},
+    {"saved_bytes", int64, "saved by autograd and still held at its end",
+     [](InputFile&, const Row& row, ColumnData& column) { number_or_null(column, call_at(row).saved); }},
+    {"place", dictionary, "who called: \"train.py:57\"",
+     [](InputFile&, const Row& row, ColumnData& column) { text_or_null(column, std::string(call_at(row).site)); }},
 };
 
 constexpr Table kValuesTables[] = {
     {"values_files", "The values files themselves.", FileKind::values, kFiles,
-     [](In, const VisitRow& visit) { visit({}); }},
+     [](InputFile&, const VisitRow& visit) { visit({}); }},
     {"captures", "Captured values, with statistics.", FileKind::values, kCaptures,
-     [](In in, const VisitRow& visit) {
-       in.values().for_each_value([&](const Value& value) { return visit({.object = &value}); });
+     [](InputFile& file, const VisitRow& visit) {
+       file.values().for_each_value([&](const Value& value) { return visit({.object = &value}); });
      }},
     {"calls", "Calls of modules.", FileKind::values, kCalls,
-     [](In in, const VisitRow& visit) {
-       in.values().for_each_call([&](const Call& call) { return visit({.object = &call}); });
+     [](InputFile& file, const VisitRow& visit) {
+       file.values().for_each_call([&](const Call& call) { return visit({.object = &call}); });
      }},
 };
 

@@ -14,8 +14,8 @@ using analyzer::NoMatch;
 
 namespace {
 
-constexpr size_t kMostNamed = 5;        // of values that may be long, in one sentence
-constexpr size_t kMostShortWords = 12;  // of values that are one word
+constexpr size_t kMaxNamed = 5;        // of values that may be long, in one sentence
+constexpr size_t kMaxShortWords = 12;  // of values that are one word
 
 // In the order of FilterField.
 constexpr const char* kOptions[] = {"--dtype",   "--device", "--shape",     "--thread",        "--category",
@@ -29,9 +29,9 @@ const char* option_of(FilterField field) { return kOptions[size_t(field)]; }
 std::string present_words(const FilterMistake& mistake) {
   if (mistake.field == FilterField::line) {
     return mistake.present.empty() ? "no live tensor has a source file."
-                                   : "files that created live tensors: " + listed(mistake.present, kMostNamed) + ".";
+                                   : "files that created live tensors: " + listed(mistake.present, kMaxNamed) + ".";
   }
-  return mistake.present.empty() ? "the dump has none." : "the dump has " + listed(mistake.present, kMostNamed) + ".";
+  return mistake.present.empty() ? "the dump has none." : "the dump has " + listed(mistake.present, kMaxNamed) + ".";
 }
 
 std::string unknown_value(const FilterMistake& mistake) {
@@ -52,11 +52,11 @@ std::string instead_words(const NoMatch& answer) {
                                   : fmt::format("lines of {} that created live tensors: {}",
                                                 analyzer::file_and_line(line).first, listed(answer.present));
   }
-  if (!answer.near.empty()) return "the dump has " + listed(answer.near, kMostNamed);
+  if (!answer.near.empty()) return "the dump has " + listed(answer.near, kMaxNamed);
   if (answer.field == FilterField::module && answer.present.empty()) return "no live tensor belongs to a module";
   if (answer.present.empty()) return "";
   const bool long_values = answer.field == FilterField::holder || answer.field == FilterField::module;
-  return "the dump has " + listed(answer.present, long_values ? kMostNamed : kMostShortWords);
+  return "the dump has " + listed(answer.present, long_values ? kMaxNamed : kMaxShortWords);
 }
 
 }  // namespace

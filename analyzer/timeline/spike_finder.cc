@@ -6,7 +6,7 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr size_t kMostSpikes = 10;
+constexpr size_t kMaxSpikes = 10;
 
 }  // namespace
 
@@ -33,9 +33,9 @@ void SpikeFinder::change(uint64_t bytes, uint64_t ns, uint64_t events, uint64_t 
 void SpikeFinder::keep(const Spike& spike) {
   const auto at = std::upper_bound(out_.begin(), out_.end(), spike,
                                    [](const Spike& a, const Spike& b) { return a.bytes > b.bytes; });
-  if (at == out_.end() && out_.size() == kMostSpikes) return;
+  if (at == out_.end() && out_.size() == kMaxSpikes) return;
   out_.insert(at, spike);
-  if (out_.size() > kMostSpikes) out_.pop_back();
+  if (out_.size() > kMaxSpikes) out_.pop_back();
 }
 
 }  // namespace tensorscope::analyzer

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kTimeoutNs = 60'000'000'000;
 constexpr std::chrono::milliseconds kLook{30};
-constexpr std::chrono::seconds kMostAtEnd{3};
+constexpr std::chrono::seconds kMaxAtEnd{3};
 
 TopNames compared(const analyzer::Dump& dump, const analyzer::Dump& named) {
   uint64_t last = 0;
@@ -40,7 +40,7 @@ TopSampler::~TopSampler() {
     return;
   }
   const auto begin = std::chrono::steady_clock::now();
-  while (!look() && std::chrono::steady_clock::now() - begin < kMostAtEnd) std::this_thread::sleep_for(kLook);
+  while (!look() && std::chrono::steady_clock::now() - begin < kMaxAtEnd) std::this_thread::sleep_for(kLook);
   if (!asked_->path.empty()) unlink(asked_->path.c_str());
 }
 

@@ -13,9 +13,9 @@ namespace tensorscope::values {
 
 namespace {
 
-constexpr size_t kMostDigits = 18;  // that an index has room for
+constexpr size_t kMaxDigits = 18;  // that an index has room for
 
-bool is_index(std::string_view name) { return name.size() <= kMostDigits && analyzer::is_number(name); }
+bool is_index(std::string_view name) { return name.size() <= kMaxDigits && analyzer::is_number(name); }
 
 void sort_unique(std::vector<uint64_t>& numbers) {
   std::sort(numbers.begin(), numbers.end());

@@ -18,7 +18,7 @@ namespace {
 
 using format::StepMode;
 
-constexpr size_t kMostBefore = 3;
+constexpr size_t kMaxBefore = 3;
 constexpr size_t kPairsAtOnce = 8192;  // values of each file in memory
 
 // Names of both runs, each text once.
@@ -373,7 +373,7 @@ class RunComparer {
       if (pair.call == found->call && pair.place == format::ValuePlace::input) first.inputs.push_back(i);
     }
     std::set<uint32_t> told;
-    for (size_t i = first.pair; i-- > 0 && first.inputs.empty() && first.before.size() < kMostBefore;) {
+    for (size_t i = first.pair; i-- > 0 && first.inputs.empty() && first.before.size() < kMaxBefore;) {
       const Pair& pair = result_.pairs[i];
       if (std::tie(pair.mode, pair.step, pair.pass) != std::tie(found->mode, found->step, found->pass)) break;
       if (pair.verdict == Verdict::equal && told.insert(pair.name).second) first.before.push_back(i);

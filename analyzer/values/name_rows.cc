@@ -14,9 +14,9 @@ void Curve::add(double y) {
   full_.push_back(sum_ / per_point_);
   sum_ = 0;
   in_sum_ = 0;
-  if (full_.size() < kMost) return;
-  for (size_t i = 0; i < kMost / 2; ++i) full_[i] = (full_[2 * i] + full_[2 * i + 1]) / 2;
-  full_.resize(kMost / 2);
+  if (full_.size() < kMax) return;
+  for (size_t i = 0; i < kMax / 2; ++i) full_[i] = (full_[2 * i] + full_[2 * i + 1]) / 2;
+  full_.resize(kMax / 2);
   per_point_ *= 2;
 }
 

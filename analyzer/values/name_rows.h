@@ -16,7 +16,7 @@ namespace tensorscope::values {
 // A curve of any length in bounded memory: where it is full, neighbours become one point, their mean.
 class Curve {
  public:
-  static constexpr size_t kMost = 64;
+  static constexpr size_t kMax = 64;
   void add(double y);
   std::vector<double> points() const;
 

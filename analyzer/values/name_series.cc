@@ -10,7 +10,7 @@ namespace tensorscope::values {
 
 void Line::add(Point point) {
   if (spans_.empty() || in_last_ == per_span_) {
-    if (spans_.size() == kMost / 2) merge();
+    if (spans_.size() == kMax / 2) merge();
     spans_.push_back({point, point, std::isnan(point.y)});
     in_last_ = 1;
     return;

@@ -16,7 +16,7 @@ struct Point {
 // Of any number of points about a thousand stay: of neighbours the lowest and the highest.
 class Line {
  public:
-  static constexpr size_t kMost = 1024;
+  static constexpr size_t kMax = 1024;
   void add(Point point);
   std::vector<Point> points() const;
 

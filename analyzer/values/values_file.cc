@@ -6,8 +6,8 @@
 
 #include "dump/chunk_reader.h"
 #include "dump/chunk_root.h"
+#include "dump/dump_decoder.h"
 #include "dump/reader.h"
-#include "dump/row_collector.h"
 #include "values/element_type.h"
 #include "values/sound_rows.h"
 
@@ -190,7 +190,7 @@ bool ValuesFile::take(const ChunkPlace& place, const Payload& payload) {
 
 bool ValuesFile::take_process(const ChunkPlace& place, const Payload& payload) {
   analyzer::Dump dump;
-  analyzer::RowCollector rows(dump, name_);
+  analyzer::DumpDecoder rows(dump, name_);
   rows.add({place.header.type, reinterpret_cast<const uint8_t*>(payload.data()), size_t(place.header.length),
             place.offset, chunks_});
   if (!rows.has_process()) return false;

@@ -10,7 +10,7 @@ namespace tensorscope::values {
 
 namespace {
 
-constexpr size_t kMostOwn = 4;  // segments `module` of a name that may be the program's
+constexpr size_t kMaxOwn = 4;  // segments `module` of a name that may be the program's
 
 // A name without the wrappers' segments.
 struct Shortened {
@@ -22,7 +22,7 @@ struct Shortened {
 std::vector<Shortened> all_shortened(const std::string& name) {
   std::vector<rules::WrapperPlace> own, others;
   for (const rules::WrapperPlace& place : rules::wrapper_places(name)) {
-    (place.may_be_own && own.size() < kMostOwn ? own : others).push_back(place);
+    (place.may_be_own && own.size() < kMaxOwn ? own : others).push_back(place);
   }
   std::vector<Shortened> all;
   for (unsigned which = 0; which < 1u << own.size(); ++which) {

@@ -46,7 +46,7 @@ enum class EventType : uint8_t {
   runtime_freed = 11,
 };
 
-inline constexpr size_t kMostEventSizes = 12;
+inline constexpr size_t kMaxEventSizes = 12;
 
 struct RecordedEvent {
   EventType type = EventType::step;
@@ -67,7 +67,7 @@ struct RecordedEvent {
   uint32_t tensor_flags = 0, tensor_known = 0;  // tensor_seen: TensorFlag and TensorKnown bits (dump.fbs)
   int64_t offset = 0;                           // tensor_seen: in the storage, in elements
   size_t ndim = 0;
-  int64_t sizes[kMostEventSizes] = {};
+  int64_t sizes[kMaxEventSizes] = {};
 
   size_t extents() const { return with_strides ? 2 * ndim : ndim; }
 
@@ -113,13 +113,13 @@ inline uint64_t dense_bytes(const RecordedEvent& e, ElementSize element_size) {
 }  // namespace event_detail
 
 // The most bytes that one event takes.
-inline constexpr size_t kMostEventBytes = 1 + 10 * (11 + kMostEventSizes);
+inline constexpr size_t kMaxEventBytes = 1 + 10 * (11 + kMaxEventSizes);
 
 class EventEncoder {
  public:
   EventEncoder(uint64_t begin_ns, ElementSize element_size) : element_size_(element_size) { state_.ns = begin_ns; }
 
-  // Writes the event at `out`, which has room for kMostEventBytes. Returns the end.
+  // Writes the event at `out`, which has room for kMaxEventBytes. Returns the end.
   uint8_t* encode(const RecordedEvent& e, uint8_t* out) {
     using namespace event_detail;
     uint8_t* const head = out++;
@@ -317,7 +317,7 @@ class EventDecoder {
     set_memory(take_changed(head, kOtherMemory, state_.tensor_memory), e);
     e.dtype = at_ < end_ ? int8_t(*at_++) : int8_t(-1);
     e.ndim = size_t(take());
-    if (e.ndim > kMostEventSizes || e.extents() > kMostEventSizes) {
+    if (e.ndim > kMaxEventSizes || e.extents() > kMaxEventSizes) {
       e.ndim = 0;
       damaged_ = true;
       return;

@@ -1,6 +1,6 @@
 // The C API (include/tensorscope/tensorscope.h).
 #include "collector/collector.h"
-#include "live/recorder.h"
+#include "live/tracker.h"
 #include "python/bridge.h"
 #include "recording/recording.h"
 #include "stacks/capture.h"

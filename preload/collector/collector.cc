@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "collector/collector_thread.h"
-#include "collector/watches.h"
+#include "collector/memory_limits.h"
 #include "dump/failure.h"
 #include "python/gil_thread.h"
 #include "support/call_filter.h"

@@ -10,9 +10,9 @@
 #include "collector/collector.h"
 #include "collector/fork_restart.h"
 #include "collector/log_flush.h"
+#include "collector/memory_limits.h"
 #include "collector/request_file.h"
 #include "collector/settings_file.h"
-#include "collector/watches.h"
 #include "dump/fork_gate.h"
 #include "python/bridge.h"
 #include "recording/recording.h"
@@ -25,7 +25,7 @@
 #include "support/helper_thread.h"
 #include "support/locks/futex.h"
 #include "support/locks/mutex.h"
-#include "support/own_descriptors.h"
+#include "support/private_descriptor_table.h"
 #include "support/process_info.h"
 #include "support/programs_side.h"
 #include "tensorscope/rules/own_handler.h"
@@ -94,8 +94,8 @@ void wait_for_job(uint32_t seen, unsigned& tries) {
   values_file::flush();
   write_waiting_log();
   constexpr timespec kPause = {0, 20'000'000};
-  constexpr unsigned kMostTries = 3000;
-  if (!(python::waits_for_torch_nn() || watch::waits_for_torch()) || tries >= kMostTries) {
+  constexpr unsigned kMaxTries = 3000;
+  if (!(python::waits_for_torch_nn() || watch::waits_for_torch()) || tries >= kMaxTries) {
     const unsigned look = sleep_before_look_ms();
     const uint64_t longest =
         std::min({uint64_t{kLookForRequestMs}, values_file::flush_interval_ms(), recording::flush_interval_ms()});
@@ -105,7 +105,7 @@ void wait_for_job(uint32_t seen, unsigned& tries) {
   }
   ++tries;
   futex_wait(g_wake, seen, &kPause);
-  run_if_memory_lasts([] {
+  run_or_abandon_on_oom([] {
     python::attach();
     if (watch::waits_for_torch()) watch::ask_by_gil_thread();
   });
@@ -115,7 +115,7 @@ bool serve_descriptors(void (*function)(void*), void* argument);
 
 // Whose table the files of the collector are in. Without one of its own it cannot help other threads either.
 void look_at_own_table() {
-  const bool own = has_own_descriptors();
+  const bool own = has_private_descriptors();
   set_coverage(Subject::descriptors, own ? Seen::yes : Seen::no,
                own ? "" : "the system gives no other table: files take numbers of the program's while they are open");
   set_descriptor_server(own ? serve_descriptors : nullptr);
@@ -136,7 +136,7 @@ void sit_out(Job job, Waiter* waiter, uint32_t seen) {
 void run_collector() {
   look_at_own_table();
   open_settings_file();
-  run_if_memory_lasts([] { python::attach(); });
+  run_or_abandon_on_oom([] { python::attach(); });
   unsigned tries = 0;
   const char* shown = rules::kCollectorName;
   for (;;) {

@@ -74,6 +74,6 @@ class LeftOut {
 // too few to be worth it.
 size_t most_in_report(uint64_t bytes, size_t tensors, size_t allocations);
 // By a look at Python's objects that finds anything at all.
-inline constexpr uint64_t kLeastForNames = uint64_t{1} << 20;
+inline constexpr uint64_t kMinForNames = uint64_t{1} << 20;
 
 }  // namespace tensorscope::collector

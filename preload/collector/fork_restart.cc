@@ -28,7 +28,7 @@ void (*g_start)() = nullptr;
 // at each step of a handler's loops, hence the large limit. It bounds the time that a handler without an end costs: the
 // collector thread starts then, and the program may be warned.
 constexpr unsigned long kCountsAfterHandlers = 0x030D;  // series
-constexpr int kMostPostponed = 1'000'000;
+constexpr int kMaxPostponed = 1'000'000;
 int g_postponed = 0;
 // The frame that called os.fork(): an address to compare with, never followed. Null: no call is postponed.
 const void* g_forking_frame = nullptr;
@@ -59,7 +59,7 @@ bool inside_fork_call() {
 }
 
 int pending_call(void*) {
-  if (inside_fork_call() && ++g_postponed < kMostPostponed && g_python.add_pending_call(pending_call, nullptr) == 0) {
+  if (inside_fork_call() && ++g_postponed < kMaxPostponed && g_python.add_pending_call(pending_call, nullptr) == 0) {
     return 0;
   }
   g_start();

@@ -12,7 +12,7 @@
 namespace tensorscope::collector {
 
 uint64_t GrowthWatch::next(const ShareOrSize& growth) const {
-  return dumped_ + (growth.hundredths != 0 ? std::max(growth.of(dumped_), kLeastShare) : growth.bytes);
+  return dumped_ + (growth.hundredths != 0 ? std::max(growth.of(dumped_), kMinShare) : growth.bytes);
 }
 
 bool GrowthWatch::look(uint64_t live, const ShareOrSize& growth) {
@@ -25,7 +25,7 @@ uint64_t GrowthWatch::step(uint64_t live, size_t devices, const ShareOrSize& gro
   const uint64_t until = next(growth);
   const uint64_t room = until > live ? until - live : 0;
   // One device alone grows to the mark; several may each take their part, and share out anew what is left.
-  return devices <= 1 ? std::max<uint64_t>(room, 1) : std::max(room / devices, kLeastStep);
+  return devices <= 1 ? std::max<uint64_t>(room, 1) : std::max(room / devices, kMinStep);
 }
 
 struct KeptFiles::File {

@@ -14,8 +14,8 @@ namespace tensorscope::collector {
 // A decision from numbers alone. Context: any; one thread at a time.
 class GrowthWatch {
  public:
-  static constexpr uint64_t kLeastShare = uint64_t{16} << 20;
-  static constexpr uint64_t kLeastStep = uint64_t{1} << 20;
+  static constexpr uint64_t kMinShare = uint64_t{16} << 20;
+  static constexpr uint64_t kMinStep = uint64_t{1} << 20;
 
   // In a forked child: what lives by then is no growth.
   void begin_in_child(uint64_t live) { dumped_ = live; }

@@ -7,10 +7,10 @@
 
 #include "collector/all_switch.h"
 #include "collector/collector.h"
+#include "collector/memory_limits.h"
 #include "collector/refusal.h"
 #include "collector/request_file.h"
 #include "collector/step_dumps.h"
-#include "collector/watches.h"
 #include "python/gil_thread.h"
 #include "recording/recording.h"
 #include "stacks/capture.h"

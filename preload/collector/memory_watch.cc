@@ -47,7 +47,7 @@ MemoryWatch::Verdict MemoryWatch::look(const SystemMemory& memory, uint64_t live
       verdict.look_within_ms = verdict.look_within_ms == 0 ? within : std::min(verdict.look_within_ms, within);
       continue;
     }
-    verdict.look_after = std::min({verdict.look_after, std::max(kLeastStep, std::min(left / 8, until_low))});
+    verdict.look_after = std::min({verdict.look_after, std::max(kMinStep, std::min(left / 8, until_low))});
     const unsigned within = is_low ? kFarMs : look_within_ms(left, low);  // low and told: for the way back
     verdict.look_within_ms = verdict.look_within_ms == 0 ? within : std::min(verdict.look_within_ms, within);
   }

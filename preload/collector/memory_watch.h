@@ -26,7 +26,7 @@ class MemoryWatch {
     unsigned look_within_ms = 0;       // what is not allocated by torch takes memory too; 0: there is nothing to watch
   };
 
-  static constexpr uint64_t kLeastStep = uint64_t{1} << 20;
+  static constexpr uint64_t kMinStep = uint64_t{1} << 20;
   static constexpr unsigned kNearMs = 50, kCloserMs = 200, kFarMs = 1000;
 
   // `live`: bytes that this process has allocated and that become anonymous memory once touched; `pending`: of these,

@@ -7,8 +7,8 @@
 #include <cstddef>
 
 #include "collector/collector.h"
-#include "support/own_descriptors.h"
 #include "support/pages.h"
+#include "support/private_descriptor_table.h"
 #include "tensorscope/rules/request_name.h"
 
 namespace tensorscope::collector {

@@ -14,17 +14,17 @@
 #include "support/fresh_in_child.h"
 #include "support/message.h"
 #include "support/options.h"
-#include "support/own_descriptors.h"
+#include "support/private_descriptor_table.h"
 #include "torch_events/steps.h"
 
 namespace tensorscope::collector {
 
 namespace {
 
-constexpr size_t kMostSteps = 64;
+constexpr size_t kMaxSteps = 64;
 struct DueSteps {
-  std::atomic<uint32_t> steps[kMostSteps];  // 0: none; a step's number is one more than that of the step before its end
-  struct stat file_seen = {};               // activation and collector: of the file when it was read last
+  std::atomic<uint32_t> steps[kMaxSteps];  // 0: none; a step's number is one more than that of the step before its end
+  struct stat file_seen = {};              // activation and collector: of the file when it was read last
 };
 constinit DueSteps g_due;
 void (*g_write_dump)(const char* detail) = nullptr;
@@ -113,7 +113,7 @@ void look_at_step_file() {
   if (!g_file) return;
   char text[1024];
   bool is_new = false;
-  with_own_descriptors([&] { is_new = read_step_file(text, sizeof text); });
+  with_private_descriptors([&] { is_new = read_step_file(text, sizeof text); });
   if (is_new) add_all(text);
 }
 

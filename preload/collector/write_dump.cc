@@ -24,8 +24,8 @@
 #include "dump/source/source_chunk.h"
 #include "dump/table_chunks.h"
 #include "dump/tensor_rows.h"
-#include "live/recorder.h"
 #include "live/snapshot_view.h"
+#include "live/tracker.h"
 #include "oom/short_report.h"
 #include "python/bridge.h"
 #include "stacks/capture.h"
@@ -162,9 +162,9 @@ bool phase1(const DumpRequest& request, const dump::DumpFacts& facts, Tables& ta
   stacks::start_python();  // a C++ program may have an interpreter by now
   stacks::native_forget_unloaded();
   g_hook_check.run();
-  if (const void* none = torch::undefined_tensor()) live::tensor_disregarded(none);
+  if (const void* none = torch::undefined_tensor()) live::untrack_tensor(none);
   // Before the tables are copied, so that every site that it names is among them.
-  run_if_memory_lasts([&] {
+  run_or_abandon_on_oom([&] {
     cupti::Activity found;
     cupti::look(found);
     tables.cupti = std::move(found);
@@ -174,12 +174,12 @@ bool phase1(const DumpRequest& request, const dump::DumpFacts& facts, Tables& ta
     refuse(request, "no dump: the tables could not be copied (no memory, or a table is busy)");
     return false;
   }
-  int8_t devices[devices::DriverAnswers::kMostDevices];
+  int8_t devices[devices::DriverAnswers::kMaxDevices];
   tables.driver.ask(devices, dump::used_cuda_devices(tables.view, devices));
   if (tables.plan.facts)
     tables.facts_known = tables.facts.reserve(std::min(tables.plan.facts, tables.view.tensors.size));
   bool ok = false;
-  if (!tables.objects.refresh() || !run_if_memory_lasts([&] { ok = write_tables(facts, tables, file, summary); })) {
+  if (!tables.objects.refresh() || !run_or_abandon_on_oom([&] { ok = write_tables(facts, tables, file, summary); })) {
     refuse(request, kNoMemory);
     return false;
   }
@@ -230,11 +230,11 @@ bool graph_phase(const DumpRequest& request, Tables& tables, dump::DumpFile& fil
   const MemoryRoom room = MemoryRoom::now();
   const bool fits = tables.plan.graph && room.has(graph_needs(tables.view.nodes.size, tables.view.tensors.size));
   if (!fits) tables.left_out.add("the autograd graph", room);
-  if (!fits || !run_if_memory_lasts([&] { ok = add_graph(tables, file, graph); })) {
+  if (!fits || !run_or_abandon_on_oom([&] { ok = add_graph(tables, file, graph); })) {
     reserve.release();
     graph = torch::Graph{};
     graph.detail = fits ? "not enough memory" : kTooLittleLeft;
-    if (!run_if_memory_lasts([&] { ok = dump::write_graph(graph, file); })) {
+    if (!run_or_abandon_on_oom([&] { ok = dump::write_graph(graph, file); })) {
       refuse(request, kNoMemory);
       return false;
     }
@@ -269,9 +269,9 @@ bool phase2(const DumpRequest& request, const python::SnapshotFacts& facts, Tabl
             const dump::Mappings& mappings, dump::DumpFile& file, python::ProgramFacts& found) {
   Reserve reserve;
   bool ok = false;
-  const bool named = run_if_memory_lasts([&] {
+  const bool named = run_or_abandon_on_oom([&] {
     const python::LookCosts costs = python::LookCosts::allowed();
-    if (options().names && request.names && costs.memory < kLeastForNames) {
+    if (options().names && request.names && costs.memory < kMinForNames) {
       tables.left_out.add("names", MemoryRoom::now());
       found.set_detail(kTooLittleLeft);
     } else if (options().names && request.names) {
@@ -285,7 +285,7 @@ bool phase2(const DumpRequest& request, const python::SnapshotFacts& facts, Tabl
     ok = dump::write_names(found.names, file) && dump::write_references(found.references, file);
   });
   reserve.release();
-  const bool ended = run_if_memory_lasts([&] {
+  const bool ended = run_or_abandon_on_oom([&] {
     if (!named) {
       found = python::ProgramFacts{};
       found.set_detail("not enough memory");
@@ -445,7 +445,7 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
   python::ProgramFacts found;
   const auto look = [&] {
     snapshot.serial = tables.view.serial;
-    int8_t devices[devices::DriverAnswers::kMostDevices];
+    int8_t devices[devices::DriverAnswers::kMaxDevices];
     snapshot.devices = dump::used_cuda_devices(tables.view, devices) > 0 && !may_lock_the_allocator(request);
     snapshot.graph = std::make_shared<torch::GraphSeeds>(std::move(graph.seeds));
     snapshot.sizes = std::make_shared<python::TensorSizes>(std::move(tables.sizes));
@@ -496,7 +496,8 @@ bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]) {
   path[0] = 0;
   g_open_file = &file;
   bool ok = false;
-  if (!run_if_memory_lasts([&] { ok = write_whole_dump(request, file, directory, path); })) refuse(request, kNoMemory);
+  if (!run_or_abandon_on_oom([&] { ok = write_whole_dump(request, file, directory, path); }))
+    refuse(request, kNoMemory);
   g_open_file = nullptr;
   return ok;
 }

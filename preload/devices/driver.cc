@@ -10,7 +10,7 @@
 #include "support/binding.h"
 #include "support/helper_thread.h"
 #include "support/locks/spin_lock.h"
-#include "support/own_descriptors.h"
+#include "support/private_descriptor_table.h"
 
 namespace tensorscope::devices {
 
@@ -83,7 +83,7 @@ void add_detail(DriverFacts& facts, const char* what) {
 class LowNumbersTaken {
  public:
   LowNumbersTaken() {
-    if (!has_own_descriptors()) return;
+    if (!has_private_descriptors()) return;
     for (int number; (number = eventfd(0, EFD_CLOEXEC)) >= 0;) {
       if (number > 2) {
         close(number);
@@ -114,8 +114,8 @@ struct DriverAnswers::Question : TimedThread::Shared {
   size_t count;
   bool runtime_answered;
   bool nvml_is_open, nvml_is_the_programs;
-  Device devices[kMostDevices];
-  DriverFacts facts[kMostDevices];
+  Device devices[kMaxDevices];
+  DriverFacts facts[kMaxDevices];
 };
 
 namespace {
@@ -139,7 +139,7 @@ void* run_stage(void* argument) {
 // where that takes too long.
 void on_programs_side(Question& question, Stage stage) {
   constexpr size_t kStackBytes = size_t{512} << 10;
-  if (!has_own_descriptors()) return stage(question);
+  if (!has_private_descriptors()) return stage(question);
   StageCall call{stage, question};
   pthread_t thread;
   if (!start_helper_thread(kStackBytes, run_stage, &call, &thread, Descriptors::of_program)) return;
@@ -220,7 +220,7 @@ void DriverAnswers::ask(const int8_t* devices, size_t count) {
       break;
   }
   auto* question = thread_.shared<Question>();
-  question->count = count < kMostDevices ? count : kMostDevices;
+  question->count = count < kMaxDevices ? count : kMaxDevices;
   for (size_t i = 0; i < question->count; ++i) question->facts[i].device = devices[i];
   if (!thread_.start(uint64_t{kPatienceMs} * 1'000'000)) why_ = "no thread could be started to query the driver";
 }

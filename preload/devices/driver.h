@@ -20,7 +20,7 @@
 namespace tensorscope::devices {
 
 struct DriverFacts {
-  static constexpr size_t kMostProcesses = 256;
+  static constexpr size_t kMaxProcesses = 256;
   struct Process {
     uint32_t pid;
     uint64_t bytes;  // UINT64_MAX: the driver does not report
@@ -31,13 +31,13 @@ struct DriverFacts {
   uint64_t free;
   uint64_t own;  // of this process; 0: not known
   size_t processes_count;
-  Process processes[kMostProcesses];  // the others
-  char detail[256];                   // why something of this is not known; "": everything is
+  Process processes[kMaxProcesses];  // the others
+  char detail[256];                  // why something of this is not known; "": everything is
 };
 
 class DriverAnswers {
  public:
-  static constexpr size_t kMostDevices = 64;
+  static constexpr size_t kMaxDevices = 64;
   static constexpr unsigned kPatienceMs = 2000;
 
   // Starts to ask; once an object.

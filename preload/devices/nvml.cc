@@ -83,8 +83,8 @@ bool Nvml::start() {
 }
 
 bool Nvml::add_processes(ListProcesses list, Handle device, DriverFacts& facts) {
-  ProcessInfo found[DriverFacts::kMostProcesses];
-  unsigned count = DriverFacts::kMostProcesses;
+  ProcessInfo found[DriverFacts::kMaxProcesses];
+  unsigned count = DriverFacts::kMaxProcesses;
   const int error = list(device, &count, found);
   if (error == kInsufficientSize) say_more(facts, "there are too many processes to list");
   if (error != kNvmlSuccess) return false;
@@ -98,7 +98,7 @@ bool Nvml::add_processes(ListProcesses list, Handle device, DriverFacts& facts) 
     DriverFacts::Process* const end = facts.processes + facts.processes_count;
     DriverFacts::Process* known = facts.processes;
     while (known != end && known->pid != found[i].pid) ++known;
-    if (known == end && facts.processes_count == DriverFacts::kMostProcesses) continue;
+    if (known == end && facts.processes_count == DriverFacts::kMaxProcesses) continue;
     if (known == end) {
       *known = {found[i].pid, bytes};
       ++facts.processes_count;

@@ -58,9 +58,9 @@ bool AppendedFile::fail(const char* what, int error) {
 
 bool AppendedFile::create(const char* directory) {
   const ProcessInfo& process = process_info();
-  constexpr unsigned kMostTries = 1000;
+  constexpr unsigned kMaxTries = 1000;
   int file = -1;
-  for (unsigned attempt = 1; file < 0 && attempt <= kMostTries; ++attempt) {
+  for (unsigned attempt = 1; file < 0 && attempt <= kMaxTries; ++attempt) {
     char rank[16] = "", again[16] = "";
     if (process.rank >= 0) snprintf(rank, sizeof rank, ".rank%d", process.rank);
     if (attempt > 1) snprintf(again, sizeof again, "-%u", attempt);
@@ -156,9 +156,9 @@ bool AppendedFile::append(uint32_t type, std::span<const Part> payload) {
   const int file = open_again();
   if (file < 0) return false;
   constexpr char kZeros[8] = {};
-  constexpr int kMostParts = 3;
+  constexpr int kMaxParts = 3;
   format::ChunkHeader header = {type, 0, 0, 0};
-  iovec parts[kMostParts + 2];
+  iovec parts[kMaxParts + 2];
   int count = 1;
   for (const Part& part : payload) {
     header.length += part.size;

@@ -157,10 +157,10 @@ bool write_without_segments(const live::DeviceTotals& totals, const devices::Dri
 
 }  // namespace
 
-size_t used_cuda_devices(const live::SnapshotView& view, int8_t (&devices)[devices::DriverAnswers::kMostDevices]) {
+size_t used_cuda_devices(const live::SnapshotView& view, int8_t (&devices)[devices::DriverAnswers::kMaxDevices]) {
   size_t count = 0;
   for (const live::DeviceTotals& device : view.devices) {
-    if (is_used_cuda(device) && count < devices::DriverAnswers::kMostDevices) {
+    if (is_used_cuda(device) && count < devices::DriverAnswers::kMaxDevices) {
       devices[count++] = device.device.index;
     }
   }
@@ -195,7 +195,7 @@ bool write_device_memory(const live::SnapshotView& view, const devices::Allocato
   for (const live::DeviceTotals& totals : view.devices) {
     if (!is_used_cuda(totals)) continue;
     bool ok = false;
-    if (!run_if_memory_lasts([&] { ok = write_one(view, totals, allocator, driver, file, whole); })) {
+    if (!run_or_abandon_on_oom([&] { ok = write_one(view, totals, allocator, driver, file, whole); })) {
       whole = false;
       ok = write_without_segments(totals, driver, file);
     }

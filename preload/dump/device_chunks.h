@@ -12,7 +12,7 @@
 namespace tensorscope::dump {
 
 // CUDA devices on which this process (not only the one it was forked from) has allocated; returns how many.
-size_t used_cuda_devices(const live::SnapshotView& view, int8_t (&devices)[devices::DriverAnswers::kMostDevices]);
+size_t used_cuda_devices(const live::SnapshotView& view, int8_t (&devices)[devices::DriverAnswers::kMaxDevices]);
 
 bool write_runtime_blocks(const live::SnapshotView& view, ChunkSink& file);
 

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "support/own_descriptors.h"
+#include "support/private_descriptor_table.h"
 #include "support/signal_taken.h"
 #include "tensorscope/dump_format.h"
 
@@ -50,7 +50,7 @@ bool DumpFile::fail(const char* what, int error) {
 bool DumpFile::Descriptor::remember(int opened) {
   struct stat status;
   number = out_of_the_way(opened);
-  programs = !has_own_descriptors();
+  programs = !has_private_descriptors();
   if (number < 0 || fstat(number, &status) != 0) return false;
   device = status.st_dev;
   inode = status.st_ino;

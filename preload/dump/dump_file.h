@@ -64,7 +64,7 @@ class DumpFile : public ChunkSink {
   int rename_named(const char* name);
 
   // What an open descriptor stood for when it was opened: a program that closes all descriptors may give the number to
-  // a file of its own, if it was opened in the program's table (own_descriptors.h).
+  // a file of its own, if it was opened in the program's table (private_descriptor_table.h).
   struct Descriptor {
     int number = -1;
     bool programs = false;

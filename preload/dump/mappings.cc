@@ -22,7 +22,7 @@ namespace {
 
 using format::MappingKind;
 
-constexpr uint64_t kMostResident = uint64_t{8} << 30;
+constexpr uint64_t kMaxResident = uint64_t{8} << 30;
 constexpr uint64_t kLongestReadNs = 100'000'000;  // of the processor
 
 MappingKind mapping_kind(std::string_view name) {
@@ -78,7 +78,7 @@ class OpenFile final : public UndoneScope {
 const char* read_all(MappingSums& sums) {
   char text[12288];  // a line has a path of 4 KiB at most
   if (read_small_file("/proc/self/status", text, 4096) == 0) return "/proc/self/status cannot be read";
-  if (number_after(text, "VmRSS:") * 1024 > kMostResident)
+  if (number_after(text, "VmRSS:") * 1024 > kMaxResident)
     return "skipped: the process is so large that it would take too long";
   const ForkGateScope gate;  // no child inherits the descriptor
   const OpenFile file("/proc/self/smaps");
@@ -139,8 +139,8 @@ std::vector<Mapping> MappingSums::largest() const {
   std::array<Mapping, size_t(MappingKind::MAX) + 1> rest;
   for (Mapping& one : sorted) {
     const bool own_row = one.kind == MappingKind::anonymous || one.kind == MappingKind::heap ||
-                         one.kind == MappingKind::stack || one.resident >= kLeastMappingBytes;
-    if (own_row && rows.size() < kMostMappingRows) {
+                         one.kind == MappingKind::stack || one.resident >= kMinMappingBytes;
+    if (own_row && rows.size() < kMaxMappingRows) {
       rows.push_back(std::move(one));
     } else {
       add_up(rest[size_t(one.kind)], one);
@@ -157,7 +157,7 @@ std::vector<Mapping> MappingSums::largest() const {
 
 void read_mappings(Mappings& mappings) {
   mappings.detail = "not enough memory";
-  run_if_memory_lasts([&] {
+  run_or_abandon_on_oom([&] {
     MappingSums sums;
     const char* detail = read_all(sums);
     std::vector<Mapping> rows;

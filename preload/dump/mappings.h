@@ -31,8 +31,8 @@ struct Mappings {
 // `mappings` is changed only where all was read, its detail where not.
 void read_mappings(Mappings& mappings);
 
-inline constexpr size_t kMostMappingRows = 256;
-inline constexpr uint64_t kLeastMappingBytes = uint64_t{256} << 10;  // of a row with a name
+inline constexpr size_t kMaxMappingRows = 256;
+inline constexpr uint64_t kMinMappingBytes = uint64_t{256} << 10;  // of a row with a name
 
 // Sums up /proc/PID/smaps, which comes in pieces.
 class MappingSums {

@@ -21,7 +21,7 @@ namespace tensorscope::dump {
 
 namespace {
 
-constexpr int kMostFrames = 48;  // of a native stack, innermost first
+constexpr int kMaxFrames = 48;  // of a native stack, innermost first
 
 // A native frame's object and function, as far as the object's exported symbols show. Copies: an object may go.
 struct NativePlace {
@@ -88,10 +88,10 @@ class FunctionName {
 };
 
 StackId native_headline(StackId leaf) {
-  NativePlace places[kMostFrames];
+  NativePlace places[kMaxFrames];
   size_t count = 0;
   const size_t frames = stacks::native_frame_count();
-  for (StackId id = leaf; id != 0 && id < frames && count < kMostFrames;) {
+  for (StackId id = leaf; id != 0 && id < frames && count < kMaxFrames;) {
     const stacks::NativeFrame frame = stacks::native_frame(id);
     places[count].address = frame.address - 1;
     places[count++].frame = id;

@@ -11,7 +11,7 @@
 #include "dump/places.h"
 #include "dump/string_table.h"
 #include "dump/system_totals.h"
-#include "live/earlier_tensors.h"
+#include "live/preexisting_tensors.h"
 #include "live/snapshot_view.h"
 #include "live/step_marks.h"
 #include "stacks/capture.h"

@@ -23,7 +23,7 @@ namespace tensorscope::dump {
 namespace {
 
 constexpr uint64_t kPatienceNs = 1'000'000'000;
-constexpr uint64_t kMostLookNs = 200'000'000;
+constexpr uint64_t kMaxLookNs = 200'000'000;
 
 constinit SpinLock g_looking;  // only ever tried
 
@@ -33,7 +33,7 @@ struct Look : TimedThread::Shared {
   bool ended_early;
   bool unreadable;  // some process of somebody else
   size_t count;
-  SharedHolder holders[SharedFiles::kMostHolders];
+  SharedHolder holders[SharedFiles::kMaxHolders];
   FileHolders files;
   char text[16384];     // of /proc/PID/maps: a line has a path of 4 KiB at most
   char entries[16384];  // of a folder
@@ -127,7 +127,7 @@ bool look_at_process(Look& look, const char* process, uint32_t pid) {
     name[strcspn(name, "\n")] = 0;
     copy_text(name, holder.name);
   }
-  if (look.count == SharedFiles::kMostHolders) {  // takes the place of who holds the least
+  if (look.count == SharedFiles::kMaxHolders) {  // takes the place of who holds the least
     SharedHolder* const least =
         std::min_element(look.holders + 1, look.holders + look.count,
                          [](const SharedHolder& a, const SharedHolder& b) { return a.bytes < b.bytes; });
@@ -151,7 +151,7 @@ void look_at_others(Look& look) {
             [](const SharedHolder& a, const SharedHolder& b) { return a.bytes > b.bytes; });
   const SharedHolder nobodys = look.files.nobodys();
   if (nobodys.files == 0) return;
-  if (look.count == SharedFiles::kMostHolders) --look.count;
+  if (look.count == SharedFiles::kMaxHolders) --look.count;
   look.holders[look.count++] = nobodys;
 }
 
@@ -159,7 +159,7 @@ void look_on_this_thread(TimedThread::Shared& shared) {
   auto& look = static_cast<Look&>(shared);
   struct stat folder;
   if (stat(kSharedMemoryFolder, &folder) != 0) return;
-  look.processor_until_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) + kMostLookNs;
+  look.processor_until_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) + kMaxLookNs;
   look.files.begin(folder.st_dev);
   if (look.others) look_at_names(look);
   look_at_process(look, "self", uint32_t(getpid()));
@@ -202,7 +202,7 @@ FileHolders::File* FileHolders::find(uint64_t inode) {
   for (size_t i = count_; i-- > 0;) {
     if (files_[i].inode == inode) return &files_[i];
   }
-  if (count_ == kMostFiles) {
+  if (count_ == kMaxFiles) {
     full_ = true;
     return nullptr;
   }

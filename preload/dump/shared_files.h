@@ -23,12 +23,12 @@ struct SharedHolder {
 };
 
 struct SharedFiles {
-  static constexpr size_t kMostHolders = 24;
-  LimitState space;                    // of the file system
-  bool looked = false;                 // the holders are known
-  const char* detail = "";             // why not, or why not all; a literal
-  size_t count = 0;                    // of holders
-  SharedHolder holders[kMostHolders];  // this process first, then those who hold the most
+  static constexpr size_t kMaxHolders = 24;
+  LimitState space;                   // of the file system
+  bool looked = false;                // the holders are known
+  const char* detail = "";            // why not, or why not all; a literal
+  size_t count = 0;                   // of holders
+  SharedHolder holders[kMaxHolders];  // this process first, then those who hold the most
 };
 
 // For a dump of this failure (null: of none): how much is left; and who holds it if that is less than a quarter, or
@@ -65,12 +65,12 @@ class FileHolders {
   File* find(uint64_t inode);
   void hold(File& file);
 
-  static constexpr size_t kMostFiles = 4096;
+  static constexpr size_t kMaxFiles = 4096;
   uint64_t device_;
   uint32_t pid_;
   size_t count_;
   bool full_;  // further files are left out
-  File files_[kMostFiles];
+  File files_[kMaxFiles];
 };
 
 }  // namespace tensorscope::dump

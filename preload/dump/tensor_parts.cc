@@ -13,7 +13,7 @@ namespace tensorscope::dump {
 
 namespace {
 constexpr size_t kFirstField = 16;    // after the vtable and the counts of c10::intrusive_ptr_target
-constexpr size_t kMostBytes = 512;    // of one object
+constexpr size_t kMaxBytes = 512;     // of one object
 constexpr size_t kLikelyBytes = 256;  // of a sparse tensor, where the allocator does not report
 }  // namespace
 
@@ -33,7 +33,7 @@ std::vector<format::TensorPart> tensor_parts(const live::SnapshotView& view, std
   if (!extents.read(addresses, sizes)) return parts;
   torch::SafeReads objects;
   for (size_t i = 0; i < owners.size(); ++i) {
-    sizes[i] = std::min(sizes[i] == 0 ? kLikelyBytes : sizes[i], kMostBytes) / 8 * 8;
+    sizes[i] = std::min(sizes[i] == 0 ? kLikelyBytes : sizes[i], kMaxBytes) / 8 * 8;
     objects.add(addresses[i], sizes[i]);
   }
   if (!objects.run()) return parts;

@@ -44,7 +44,7 @@ void end_thread(void* state) {
 
 // A tensor in `position`.
 void enter_argument(OperationThread& thread, OperationFrame& frame, const void* impl, int position) {
-  if (thread.arguments_used == OperationThread::kMostArguments) {
+  if (thread.arguments_used == OperationThread::kMaxArguments) {
     frame.whole = false;
     return;
   }
@@ -101,7 +101,7 @@ void OperationResults::add(const void* impl, int position, Overwrites overwrites
   for (int i = 0; i < count; ++i) {
     if (all[i].impl == impl) return;
   }
-  if (count == kMost) return;
+  if (count == kMax) return;
   OperationResult& result = all[count];
   if (!view_numbers(impl, result.view)) {
     const bool written = overwrites != Overwrites::nothing && result.view.storage_data != nullptr;
@@ -124,7 +124,7 @@ void enter_arguments(OperationThread& thread, OperationFrame& frame, const Value
   for (size_t i = 0; i < inputs.count; ++i) {
     const torch_events::Value& value = inputs.first[i];
     if (value.tag == torch_events::kDoubleTag || value.tag == torch_events::kIntTag) {
-      if (thread.arguments_used == OperationThread::kMostArguments) continue;
+      if (thread.arguments_used == OperationThread::kMaxArguments) continue;
       double number;
       if (value.tag == torch_events::kDoubleTag) {
         memcpy(&number, &value.payload, sizeof number);

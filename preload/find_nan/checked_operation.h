@@ -50,9 +50,9 @@ struct OperationFrame {
 
 // The operations that run on a thread, one within the other.
 struct OperationThread {
-  static constexpr int kMostDepth = 64;
-  static constexpr uint32_t kMostArguments = 16384;
-  static constexpr int kMostKept = 64;
+  static constexpr int kMaxDepth = 64;
+  static constexpr uint32_t kMaxArguments = 16384;
+  static constexpr int kMaxKept = 64;
 
   // A result that an operation within computed and that nobody has written since, unless by no operation.
   struct Kept {
@@ -60,13 +60,13 @@ struct OperationThread {
     Serial serial;
   };
 
-  OperationFrame frames[kMostDepth];
-  int depth = 0;  // may be larger than kMostDepth
+  OperationFrame frames[kMaxDepth];
+  int depth = 0;  // may be larger than kMaxDepth
   uint32_t arguments_used = 0;
-  Kept kept[kMostKept];
+  Kept kept[kMaxKept];
   int kept_count = 0;
   bool say_now = false;  // once no guard is held
-  OperationArgument arguments[kMostArguments];
+  OperationArgument arguments[kMaxArguments];
 };
 
 enum class Overwrites : uint8_t { nothing, changed, whole };  // an argument: of its old values nothing is left
@@ -79,8 +79,8 @@ struct OperationResult {
 };
 
 struct OperationResults {
-  static constexpr int kMost = 64;
-  OperationResult all[kMost];
+  static constexpr int kMax = 64;
+  OperationResult all[kMax];
   int count = 0;
   void add(const void* impl, int position, Overwrites overwrites);
 };

@@ -10,10 +10,10 @@
 
 #include "find_nan/checked_operation.h"
 #include "find_nan/device_checks.h"
+#include "find_nan/nan_candidates.h"
 #include "find_nan/nan_finding.h"
-#include "find_nan/possible_findings.h"
 #include "find_nan/result_check.h"
-#include "live/recorder.h"
+#include "live/tracker.h"
 #include "python/bridge.h"
 #include "python/interpreter.h"
 #include "support/copy_text.h"
@@ -39,8 +39,8 @@ using tensor_values::any_not_finite;
 using tensor_values::Statistics;
 using tensor_values::statistics_of;
 using tensor_values::TensorView;
-using torch_events::Makes;
 using torch_events::Operation;
+using torch_events::ValueOrigin;
 using torch_events::Values;
 
 // All that is of this process: what is known of its program, what it counted and what it said.
@@ -53,7 +53,7 @@ struct FindNan {
   std::atomic<bool> in_update{false}, backward_seen{false};
   // Counted.
   std::atomic<uint64_t> operations{0}, skipped{0}, unwritten{0};
-  PossibleFindings possible;
+  NanCandidates possible;
 };
 
 constinit FindNan g_find;
@@ -125,7 +125,7 @@ void follow_step(OperationThread& thread, const OperationFrame& frame) {
     return;
   }
   const void* first = thread.arguments[frame.first].impl;
-  if (!frame.kind->writes || frame.kind->makes != Makes::computed || first == nullptr ||
+  if (!frame.kind->writes || frame.kind->origin != ValueOrigin::computed || first == nullptr ||
       !is_leaf_with_gradient(first)) {
     return;
   }
@@ -140,7 +140,7 @@ bool enter_operation(const Operation& operation, const Values& inputs) {
   const char* name = operation.name();
   if (thread == nullptr || !torch_events::is_operation(name)) return false;
   const int depth = thread->depth++;
-  if (depth >= OperationThread::kMostDepth) return false;
+  if (depth >= OperationThread::kMaxDepth) return false;
   if (depth == 0) {
     thread->arguments_used = 0;
     thread->kept_count = 0;
@@ -151,7 +151,7 @@ bool enter_operation(const Operation& operation, const Values& inputs) {
   frame.name = name;
   frame.kind = &torch_events::kind_of(frame.name);
   enter_arguments(*thread, frame, inputs);
-  if (frame.kind->writes && frame.kind->makes == Makes::computed) look_at_written(*thread, frame);
+  if (frame.kind->writes && frame.kind->origin == ValueOrigin::computed) look_at_written(*thread, frame);
   if (depth != 0) return false;
 
   const void* node = live::running_node_address();
@@ -248,7 +248,7 @@ void judge(OperationThread& thread, OperationFrame& frame, const OperationResult
     number = number || (thread.arguments[i].is_number() && !std::isfinite(thread.arguments[i].number));
   }
   // An infinity that becomes an infinity is still meant: the logarithm of a sum over a masked row.
-  const bool placed = number && frame.kind->makes == Makes::placed;
+  const bool placed = number && frame.kind->origin == ValueOrigin::filled;
   if ((inputs.deliberate || placed) && !inputs.outside) {
     bool nan = false;
     for (int i = 0; i < bad_count && !placed; ++i) {
@@ -291,7 +291,7 @@ void judge(OperationThread& thread, OperationFrame& frame, const OperationResult
 bool leave_operation(const Operation& operation, const Values& outputs) {
   OperationThread* thread = known_operation_thread();
   if (thread == nullptr || thread->depth == 0) return false;
-  if (thread->depth > OperationThread::kMostDepth) {
+  if (thread->depth > OperationThread::kMaxDepth) {
     --thread->depth;
     return false;
   }
@@ -304,12 +304,12 @@ bool leave_operation(const Operation& operation, const Values& outputs) {
   if (operation.results_known) g_find.operations.fetch_add(1, std::memory_order_relaxed);
   drop_freed(*thread, frame);
   if (frame.kind->checks_scale) scaler_checked(*thread, frame);
-  if (frame.kind->makes == Makes::given) forget_unwritten(*thread, frame);
+  if (frame.kind->origin == ValueOrigin::external) forget_unwritten(*thread, frame);
   if (frame.kind->updates_scale && g_find.overflow.exchange(false)) g_find.skipped.fetch_add(1);
 
   OperationResults results;
   if (frame.whole) collect_results(operation, *thread, frame, outputs, results);
-  const OperationResult* bad[OperationResults::kMost];
+  const OperationResult* bad[OperationResults::kMax];
   int bad_count = 0;
   for (int i = 0; i < results.count; ++i) {
     const OperationResult& result = results.all[i];
@@ -362,9 +362,9 @@ void outside() {
   const int saved_errno = errno;
   {
     const InsideScope inside;
-    run_if_memory_lasts([] { say_finding(g_find.possible.to_say()); });
+    run_or_abandon_on_oom([] { say_finding(g_find.possible.pending()); });
   }
-  g_find.possible.said_it();
+  g_find.possible.mark_reported();
   if (options().find_nan_dump && g_actions.write_dump) g_actions.write_dump();
   if (stops() && g_find.possible.close()) stop_program();
   errno = saved_errno;
@@ -419,7 +419,7 @@ void finish_find_nan() {
     thread->say_now |= g_find.possible.confirm_held();
     if (thread->say_now) {
       thread->say_now = false;
-      run_if_memory_lasts([] { say_finding(g_find.possible.to_say()); });
+      run_or_abandon_on_oom([] { say_finding(g_find.possible.pending()); });
     }
   }
   const bool nan = g_find.possible.said_nan(), infinity = g_find.possible.said_infinity();

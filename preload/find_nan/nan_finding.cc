@@ -32,7 +32,7 @@ constinit FindingText g_text;
 void fill_tensor(const TensorView& view, int position, bool with_values, TensorFacts& out) {
   out = {};
   out.ndim = view.ndim;
-  for (int i = 0; i < std::min(view.ndim, TensorFacts::kMostDims); ++i) out.sizes[i] = view.sizes[i];
+  for (int i = 0; i < std::min(view.ndim, TensorFacts::kMaxDims); ++i) out.sizes[i] = view.sizes[i];
   out.dtype = view.dtype;
   out.position = position;
   if (with_values) out.known = tensor_values::statistics_of(view, out.statistics);
@@ -71,23 +71,23 @@ void describe(const OperationThread& thread, const OperationFrame& frame, const 
   out.cause = cause;
   out.step = step;
   copy_text(frame.name, out.operation);
-  if (thread.depth > 0 && thread.depth <= OperationThread::kMostDepth && &frame != &thread.frames[0]) {
+  if (thread.depth > 0 && thread.depth <= OperationThread::kMaxDepth && &frame != &thread.frames[0]) {
     copy_text(thread.frames[0].name, out.outer);
   }
-  for (int i = 0; i < std::min(bad_count, Finding::kMostOutputs); ++i) {
+  for (int i = 0; i < std::min(bad_count, Finding::kMaxOutputs); ++i) {
     TensorFacts& tensor = out.outputs[out.output_count++];
     fill_tensor(bad[i]->view, bad[i]->position, true, tensor);
   }
   for (int i = 0; i < bad_count; ++i) {
     tensor_values::Statistics statistics;
-    if (i < Finding::kMostOutputs) statistics = out.outputs[i].statistics;
+    if (i < Finding::kMaxOutputs) statistics = out.outputs[i].statistics;
     out.nan = out.nan || statistics.nan != 0;
   }
   for (uint32_t i = frame.first; i < frame.end; ++i) {
     const OperationArgument& argument = thread.arguments[i];
     if (argument.gone) continue;
     if (argument.is_number()) {
-      if (out.number_count == Finding::kMostNumbers) continue;
+      if (out.number_count == Finding::kMaxNumbers) continue;
       out.numbers[out.number_count] = argument.number;
       out.number_positions[out.number_count++] = argument.position;
       continue;
@@ -95,7 +95,7 @@ void describe(const OperationThread& thread, const OperationFrame& frame, const 
     TensorView view;
     const Readable readable = tensor_values::view_tensor(argument.impl, view);
     if (readable != Readable::yes && readable != Readable::device) continue;
-    if (out.input_count == Finding::kMostInputs) {
+    if (out.input_count == Finding::kMaxInputs) {
       ++out.more_inputs;
       continue;
     }

@@ -17,7 +17,7 @@
 #include "stacks/python/python_stack.h"
 #include "support/copy_text.h"
 #include "support/options.h"
-#include "support/own_descriptors.h"
+#include "support/private_descriptor_table.h"
 #include "support/process_info.h"
 #include "tensorscope/rules/dtypes.h"
 #include "tensorscope/rules/user_code.h"
@@ -33,7 +33,7 @@ namespace {
 using tensor_values::Statistics;
 using torch_events::current_step;
 
-constexpr int kMostFramesShown = 12;
+constexpr int kMaxFramesShown = 12;
 constexpr size_t kWidestSource = 72;
 
 const char* dtype_text(int dtype) {
@@ -76,7 +76,7 @@ SourceLine source_line(const char* path, int32_t wanted) {
   if (path == nullptr || path[0] != '/' || wanted <= 0) return out;
   char line[512];
   size_t length = 0;
-  with_own_descriptors([&] { length = read_line(path, wanted, line, sizeof line); });
+  with_private_descriptors([&] { length = read_line(path, wanted, line, sizeof line); });
   std::string_view text(line, length);
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && uint8_t(text.back()) <= ' ') text.remove_suffix(1);
@@ -156,10 +156,10 @@ struct NumberText {
 
 void write_shape(const TensorFacts& tensor, FindingText& out) {
   out.add("%s [", dtype_text(tensor.dtype));
-  for (int i = 0; i < std::min(tensor.ndim, TensorFacts::kMostDims); ++i) {
+  for (int i = 0; i < std::min(tensor.ndim, TensorFacts::kMaxDims); ++i) {
     out.add("%s%lld", i != 0 ? ", " : "", (long long)tensor.sizes[i]);
   }
-  out.add("%s]", tensor.ndim > TensorFacts::kMostDims ? ", ..." : "");
+  out.add("%s]", tensor.ndim > TensorFacts::kMaxDims ? ", ..." : "");
 }
 
 void write_values(const Statistics& s, FindingText& out) {
@@ -199,7 +199,7 @@ void write_frames(const char* title, const stacks::Stack& stack, FindingText& ou
   out.add("  %s\n", title);
   int shown = 0;
   each_frame(stack, [&](const char* place, const char* source) {
-    const bool room = ++shown <= kMostFramesShown;
+    const bool room = ++shown <= kMaxFramesShown;
     room ? out.add("    %-40s %s\n", place, source) : out.add("    ...\n");
     return room;
   });
@@ -354,7 +354,7 @@ void write_finding_chunk(const Finding& finding, uint64_t time_ns, flatbuffers::
   const auto module = builder.CreateString(utf8(finding.module_path));
   const auto site = builder.CreateString(utf8(finding.place));
   const auto stack = builder.CreateVector(frames);
-  const auto sizes = builder.CreateVector(output.sizes, size_t(std::min(output.ndim, TensorFacts::kMostDims)));
+  const auto sizes = builder.CreateVector(output.sizes, size_t(std::min(output.ndim, TensorFacts::kMaxDims)));
   const auto found = builder.CreateVector(inputs);
   const auto text = builder.CreateString(headline.text, headline.size);
   format::NonFiniteBuilder table(builder);

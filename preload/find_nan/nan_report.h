@@ -24,8 +24,8 @@ enum class Cause : uint8_t {
 enum class Phase : uint8_t { unknown, forward, backward, optimizer };
 
 struct TensorFacts {
-  static constexpr int kMostDims = 8;
-  int64_t sizes[kMostDims] = {};
+  static constexpr int kMaxDims = 8;
+  int64_t sizes[kMaxDims] = {};
   int ndim = 0;
   int dtype = 0;
   int position = 0;          // of the argument or result, from 0
@@ -35,7 +35,7 @@ struct TensorFacts {
 };
 
 struct Finding {
-  static constexpr int kMostOutputs = 3, kMostInputs = 6, kMostNumbers = 4;
+  static constexpr int kMaxOutputs = 3, kMaxInputs = 6, kMaxNumbers = 4;
   Cause cause = Cause::computed;
   Phase phase = Phase::unknown;
   bool nan = false;   // else infinities alone
@@ -45,10 +45,10 @@ struct Finding {
   char outer[96] = "";      // which called it, "": the program did
   char node[96] = "";       // class of the autograd node that runs
   char thread[20] = "";     // where it is not the main thread
-  TensorFacts outputs[kMostOutputs], inputs[kMostInputs];
+  TensorFacts outputs[kMaxOutputs], inputs[kMaxInputs];
   int output_count = 0, input_count = 0, more_inputs = 0;
-  double numbers[kMostNumbers] = {};
-  int number_positions[kMostNumbers] = {};
+  double numbers[kMaxNumbers] = {};
+  int number_positions[kMaxNumbers] = {};
   int number_count = 0;
   stacks::Stack stack;    // where it happened
   stacks::Stack forward;  // where the node was made
@@ -69,7 +69,7 @@ struct FindingText {
 
 void write_finding(const Finding& finding, FindingText& out);
 
-// The same as the payload of a FIND chunk (values.fbs). Context: run_if_memory_lasts().
+// The same as the payload of a FIND chunk (values.fbs). Context: run_or_abandon_on_oom().
 void write_finding_chunk(const Finding& finding, uint64_t time_ns, flatbuffers::FlatBufferBuilder& builder);
 
 }  // namespace tensorscope::find_nan

@@ -13,7 +13,7 @@ using tensor_values::BoundArgument;
 using tensor_values::kNoPower;
 using tensor_values::Power;
 using tensor_values::TensorView;
-using torch_events::Makes;
+using torch_events::ValueOrigin;
 
 constexpr int64_t kSmall = 4096;  // elements that are looked at once more rather than remembered
 
@@ -25,7 +25,7 @@ bool was_kept(const OperationThread& thread, const OperationResult& result) {
 }
 
 void keep(OperationThread& thread, const OperationResult& result) {
-  if (thread.kept_count == OperationThread::kMostKept) return;
+  if (thread.kept_count == OperationThread::kMaxKept) return;
   thread.kept[thread.kept_count++] = {result.impl, live::g_tensors.serial(result.impl)};
 }
 
@@ -70,10 +70,10 @@ Power bound_of_argument(const TensorView& view, int dtype) {
 
 // What is known of a result without reading it.
 Power bound_of(const OperationThread& thread, const OperationFrame& frame, const OperationResult& result) {
-  constexpr size_t kMost = 32;
-  if (!is_bounded(result.view) || frame.kind->bound == tensor_values::Bound::none || frame.end - frame.first > kMost)
+  constexpr size_t kMax = 32;
+  if (!is_bounded(result.view) || frame.kind->bound == tensor_values::Bound::none || frame.end - frame.first > kMax)
     return kNoPower;
-  BoundArgument known[kMost];
+  BoundArgument known[kMax];
   size_t count = 0;
   for (uint32_t i = frame.first; i < frame.end; ++i) {
     const OperationArgument& argument = thread.arguments[i];
@@ -113,37 +113,37 @@ void forget_bounds(const OperationThread& thread, const OperationFrame& frame) {
 }
 
 bool look_at_result(OperationThread& thread, const OperationFrame& frame, const OperationResult& result) {
-  Makes makes = frame.kind->makes;
-  if (makes == Makes::moved && changes_dtype(thread, frame, result)) makes = Makes::computed;
-  switch (makes) {
-    case Makes::uninitialised:
+  ValueOrigin origin = frame.kind->origin;
+  if (origin == ValueOrigin::copied && changes_dtype(thread, frame, result)) origin = ValueOrigin::computed;
+  switch (origin) {
+    case ValueOrigin::uninitialised:
       if (result.overwrites == Overwrites::nothing) g_nan.marks.set(result.view, {Mark::kUnwritten, 0});
       return false;
-    case Makes::finite:
+    case ValueOrigin::finite:
       if (is_whole_storage(result.view)) g_nan.marks.set(result.view, {});
       g_nan.marks.set_made(result.view);
       keep_bound(result, bound_of(thread, frame, result));
       return false;
-    case Makes::given:
-    case Makes::nothing:
+    case ValueOrigin::external:
+    case ValueOrigin::nothing:
       return false;
-    case Makes::moved:
+    case ValueOrigin::copied:
       move_marks(thread, frame, result);
       keep_bound(result, bound_of(thread, frame, result));
       return false;
-    case Makes::computed:
-    case Makes::placed:
+    case ValueOrigin::computed:
+    case ValueOrigin::filled:
       break;
   }
   const bool large = result.view.numel > kSmall;
   if (large && was_kept(thread, result)) return (g_nan.marks.get(result.view).flags & Mark::kBad) != 0;
-  Power power = large && makes == Makes::computed ? bound_of(thread, frame, result) : kNoPower;
+  Power power = large && origin == ValueOrigin::computed ? bound_of(thread, frame, result) : kNoPower;
   const bool bad = power == kNoPower && any_not_finite(result.view, power);
   keep_bound(result, bad ? kNoPower : power);
   if (!bad && (result.overwrites == Overwrites::nothing || is_whole_storage(result.view)))
     g_nan.marks.set(result.view, {});
   g_nan.marks.set_made(result.view);
-  if (large && makes == Makes::computed && thread.depth > 0) keep(thread, result);
+  if (large && origin == ValueOrigin::computed && thread.depth > 0) keep(thread, result);
   return bad;
 }
 

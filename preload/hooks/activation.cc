@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "collector/collector.h"
+#include "collector/memory_limits.h"
 #include "collector/step_dumps.h"
-#include "collector/watches.h"
 #include "devices/cupti/session.h"
 #include "find_nan/find_nan.h"
 #include "hooks/attach.h"
@@ -14,7 +14,7 @@
 #include "hooks/process/process.h"
 #include "hooks/process/program_signal.h"
 #include "hooks/self_check.h"
-#include "live/recorder.h"
+#include "live/tracker.h"
 #include "oom/failing_thread.h"
 #include "recording/recording.h"
 #include "stacks/capture.h"
@@ -71,7 +71,7 @@ void start(const char* settings) {
   stacks::start_native();
   stacks::start_python();
   if (hooks::attached() && !hooks::start_attached()) return switch_off("no memory for the tables");
-  if (!hooks::run_self_check()) live::leave_tensors_out();
+  if (!hooks::run_self_check()) live::disable_tensor_tracking();
   hooks::start_fork_handlers();
   hooks::start_exit_dump();
   oom::start(&collector::write_failure);
@@ -94,7 +94,7 @@ void start(const char* settings) {
     return set_coverage(Subject::signal_trigger, Seen::no, "the collector thread could not be started");
   }
   hooks::start_signal(options().signal);
-  collector::start_watches();
+  collector::start_memory_limits();
 }
 
 // What stood in the way, where it was not dormant.

@@ -7,7 +7,7 @@
 #include "collector/settings_file.h"
 #include "hooks/activation.h"
 #include "hooks/late_binding.h"
-#include "live/earlier_tensors.h"
+#include "live/preexisting_tensors.h"
 #include "support/options.h"
 #include "support/state.h"
 #include "tensorscope/tensorscope.h"

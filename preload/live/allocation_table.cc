@@ -20,21 +20,21 @@ void count_missed_of(AllocationKind kind) {
   }
 }
 
-Gone AllocationTable::remove(const void* pointer, AllocationKind kind, DeviceSlot device) {
+Removed AllocationTable::remove(const void* pointer, AllocationKind kind, DeviceSlot device) {
   const void* const address = key(pointer, device);
   NodeId no_longer_referred = 0;
-  Gone gone;
+  Removed removed;
   {
     Table::Guard guard(table_, address);
-    if (!guard) return gone;
+    if (!guard) return removed;
     const Table::Position place = guard.find(address);
-    if (place.row == nullptr || place.row->kind != uint32_t(kind)) return gone;
-    gone = {place.row->serial.load(std::memory_order_relaxed), newest_serial()};
+    if (place.row == nullptr || place.row->kind != uint32_t(kind)) return removed;
+    removed = {place.row->serial.load(std::memory_order_relaxed), newest_serial()};
     no_longer_referred = account_gone(guard.shard(), *place.row);
     guard.erase(place);
   }
   if (no_longer_referred != 0) g_nodes.drop(no_longer_referred);
-  return gone;
+  return removed;
 }
 
 AllocationReference AllocationTable::find(const void* pointer, DeviceSlot device) {
@@ -46,7 +46,7 @@ AllocationReference AllocationTable::find(const void* pointer, DeviceSlot device
 
 NodeId AllocationTable::account_gone(unsigned shard, const AllocationRow& row) {
   ShardTotals& totals = totals_[shard][row.device];
-  totals.gone += 1;
+  totals.removed += 1;
   totals.bytes_gone += row.nbytes;
   g_devices.bytes_gone(row.device, row.nbytes);
   if (row.kind == uint32_t(AllocationKind::mapped)) g_devices.mapped_gone(row.device, row.nbytes);
@@ -56,7 +56,7 @@ NodeId AllocationTable::account_gone(unsigned shard, const AllocationRow& row) {
 
 void AllocationTable::begin_in_child() {
   for (auto& shard : totals_) {
-    for (ShardTotals& totals : shard) totals = {totals.made - totals.gone, 0, totals.bytes - totals.bytes_gone, 0};
+    for (ShardTotals& totals : shard) totals = {totals.made - totals.removed, 0, totals.bytes - totals.bytes_gone, 0};
   }
 }
 
@@ -84,7 +84,7 @@ size_t AllocationTable::copy_totals(DeviceTotals* out) const {
     for (const auto& shard : totals_) {
       total.total_count += shard[slot].made;
       total.total_bytes += shard[slot].bytes;
-      total.live_count += shard[slot].made - shard[slot].gone;
+      total.live_count += shard[slot].made - shard[slot].removed;
     }
     const DeviceTable::Row& row = g_devices.row(slot);
     total.used_here = row.used_here.load(std::memory_order_relaxed);

@@ -51,9 +51,9 @@ class AllocationTable {
   constexpr AllocationTable() = default;
 
   // An entry that is still there is replaced: its end was missed. Serial 0: no memory, no lock.
-  Made add(const NewAllocation& made, const Origin& origin);
+  Inserted add(const NewAllocation& made, const Origin& origin);
   // Serial 0: no allocation of this kind is at the pointer.
-  Gone remove(const void* pointer, AllocationKind kind, DeviceSlot device);
+  Removed remove(const void* pointer, AllocationKind kind, DeviceSlot device);
   bool contains(const void* pointer, DeviceSlot device) { return find(pointer, device).serial != 0; }
   AllocationReference find(const void* pointer, DeviceSlot device);
 
@@ -72,7 +72,7 @@ class AllocationTable {
   using Table = AddressTable<AllocationRow>;
   // Changed under the lock of the shard of this number, so plain words.
   struct ShardTotals {
-    uint64_t made, gone, bytes, bytes_gone;
+    uint64_t made, removed, bytes, bytes_gone;
   };
 
   // The top byte, which no user address uses, tells pointers of different devices apart.
@@ -91,10 +91,10 @@ extern AllocationTable g_allocations;
 void count_missed_of(AllocationKind kind);
 
 // At one place: so it becomes a part of the event, which fetches fewer cache lines then.
-[[gnu::always_inline]] inline Made AllocationTable::add(const NewAllocation& made, const Origin& origin) {
+[[gnu::always_inline]] inline Inserted AllocationTable::add(const NewAllocation& made, const Origin& origin) {
   const void* const address = key(made.pointer, made.device);
   NodeId no_longer_referred = 0;
-  Made result;
+  Inserted result;
   {
     Table::Guard guard(table_, address);
     if (!guard) return result;

@@ -33,7 +33,7 @@ class Spares {
   }
   bool keep(EventBlock* block) {
     const SpinGuard guard(lock_);
-    if (!guard || count_ == kMost) return false;
+    if (!guard || count_ == kMax) return false;
     block->next = first_;
     first_ = block;
     ++count_;
@@ -41,7 +41,7 @@ class Spares {
   }
 
  private:
-  static constexpr size_t kMost = 64;
+  static constexpr size_t kMax = 64;
   SpinLock lock_;
   EventBlock* first_ GUARDED_BY(lock_) = nullptr;
   size_t count_ GUARDED_BY(lock_) = 0;

@@ -108,7 +108,7 @@ void NodeTable::copy(NodeEntry* out) const {
     entry.ran_site = row.ran_site;
     entry.thread = row.thread;
     entry.alive = row.in_index && deaths_are_told;
-    entry.gone = !row.in_index;
+    entry.removed = !row.in_index;
   });
 }
 

@@ -7,8 +7,8 @@ namespace tensorscope::live {
 
 constinit RuntimeTable g_runtime_blocks;
 
-Made RuntimeTable::add(const RuntimeBlock& block, const Origin& origin) {
-  Made made;
+Inserted RuntimeTable::add(const RuntimeBlock& block, const Origin& origin) {
+  Inserted made;
   Table::Guard guard(table_, block.pointer);
   if (!guard) return made;
   Table::Position place = guard.find_new(block.pointer);
@@ -31,7 +31,7 @@ Made RuntimeTable::add(const RuntimeBlock& block, const Origin& origin) {
   return made;
 }
 
-RuntimeBlock RuntimeTable::remove(const void* pointer, Gone& gone) {
+RuntimeBlock RuntimeTable::remove(const void* pointer, Removed& removed) {
   Table::Guard guard(table_, pointer);
   if (!guard) return {};
   const Table::Position place = guard.find(pointer);
@@ -39,7 +39,7 @@ RuntimeBlock RuntimeTable::remove(const void* pointer, Gone& gone) {
   const RuntimeRow& row = *place.row;
   const RuntimeBlock block = {pointer,    row.nbytes,        RuntimeKind(row.kind),
                               row.device, row.by_torch != 0, row.is_allocation != 0};
-  gone = {row.serial.load(std::memory_order_relaxed), newest_serial()};
+  removed = {row.serial.load(std::memory_order_relaxed), newest_serial()};
   guard.erase(place);
   return block;
 }

@@ -46,9 +46,9 @@ class RuntimeTable {
   constexpr RuntimeTable() = default;
 
   // A block that is still there is replaced: its end was missed, or one call of the runtime made another.
-  Made add(const RuntimeBlock& block, const Origin& origin);
+  Inserted add(const RuntimeBlock& block, const Origin& origin);
   // Takes the block out; one with a null pointer where there is none.
-  RuntimeBlock remove(const void* pointer, Gone& gone);
+  RuntimeBlock remove(const void* pointer, Removed& removed);
 
   void prefetch(const void* pointer) { table_.prefetch(pointer); }
   bool lock_all() { return table_.lock_all(); }

@@ -16,11 +16,11 @@ inline Serial next_serial() { return g_newest_serial.fetch_add(1, std::memory_or
 inline Serial newest_serial() { return g_newest_serial.load(std::memory_order_relaxed); }
 
 // What a change of a table was, for the event log.
-struct Made {
+struct Inserted {
   Serial serial = 0;
   Serial replaced = 0;  // what stood there before, 0: nothing
 };
-struct Gone {
+struct Removed {
   Serial serial = 0;
   Serial order = 0;  // the newest serial under the lock: what is made later has a larger one
 };

@@ -106,8 +106,8 @@ SiteId SiteTable::append(const Key& stack) {
 }
 
 void SiteTable::begin_in_child() {
-  const auto drop = [](std::atomic<uint64_t>& made, std::atomic<uint64_t>& gone) {
-    made.fetch_sub(gone.exchange(0, std::memory_order_relaxed), std::memory_order_relaxed);
+  const auto drop = [](std::atomic<uint64_t>& made, std::atomic<uint64_t>& removed) {
+    made.fetch_sub(removed.exchange(0, std::memory_order_relaxed), std::memory_order_relaxed);
   };
   for (SiteId site = 0; site < size(); ++site) {
     Counts& c = counts(site);

@@ -53,8 +53,8 @@ struct NodeEntry {
   SiteId site;
   SiteId ran_site;  // of the last allocation made while its backward ran, 0: none was seen
   uint32_t thread : 24;
-  uint32_t alive : 1;  // known to be
-  uint32_t gone : 1;   // known to be: dead, or its address is another's; both 0 where nobody reports it
+  uint32_t alive : 1;    // known to be
+  uint32_t removed : 1;  // known to be: dead, or its address is another's; both 0 where nobody reports it
 };
 
 struct SiteCounters {

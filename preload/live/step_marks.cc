@@ -15,7 +15,7 @@ constexpr uint64_t kCount = (uint64_t{1} << kSourceShift) - 1;
 
 struct Marks {
   std::atomic<uint64_t> state{0};  // source and number of steps
-  std::atomic<Serial> at[kMostStepMarks];
+  std::atomic<Serial> at[kMaxStepMarks];
   std::atomic<bool> backward_ran{false};
 };
 constinit Marks g_marks;
@@ -23,7 +23,7 @@ FreshInChild g_fresh_marks{g_marks};
 
 // Step n has a mark at n >> shift where that leaves nothing over.
 unsigned shift_of(uint64_t number) {
-  constexpr unsigned kBits = std::bit_width(kMostStepMarks - 1);
+  constexpr unsigned kBits = std::bit_width(kMaxStepMarks - 1);
   const auto bits = unsigned(std::bit_width(number));
   return bits > kBits ? bits - kBits : 0;
 }
@@ -41,7 +41,7 @@ void step_ended(StepSource source) {
   const uint64_t number = (next & kCount) - 1;
   const unsigned shift = shift_of(number);
   if (shift > 0 && std::has_single_bit(number)) {
-    for (size_t i = 0; i < kMostStepMarks / 2; ++i) {
+    for (size_t i = 0; i < kMaxStepMarks / 2; ++i) {
       g_marks.at[i].store(g_marks.at[2 * i].load(std::memory_order_relaxed), std::memory_order_relaxed);
     }
   }

@@ -23,7 +23,7 @@ void backward_runs();
 bool backward_ran();
 void forward_after_backward();
 
-inline constexpr size_t kMostStepMarks = 4096;
+inline constexpr size_t kMaxStepMarks = 4096;
 struct StepMarks {
   StepSource source = StepSource::none;
   uint64_t count = 0;        // steps that have ended

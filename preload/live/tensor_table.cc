@@ -9,28 +9,28 @@ namespace tensorscope::live {
 constinit TensorTable g_tensors;
 
 template <typename Change>
-Gone TensorTable::change(const void* impl, Change change) {
+Removed TensorTable::change(const void* impl, Change change) {
   Table::Guard guard(table_, impl);
   if (!guard) return {};
   const Table::Position place = guard.find(impl);
   if (place.row == nullptr) return {};
-  const Gone gone = {place.row->serial.load(std::memory_order_relaxed), newest_serial()};
+  const Removed removed = {place.row->serial.load(std::memory_order_relaxed), newest_serial()};
   change(guard, place);
-  return gone;
+  return removed;
 }
 
-Gone TensorTable::mark_released(const void* impl) {
+Removed TensorTable::mark_released(const void* impl) {
   return change(impl, [](Table::Guard&, const Table::Position& place) { place.row->released = 1; });
 }
 
-Gone TensorTable::remove(const void* impl) {
+Removed TensorTable::remove(const void* impl) {
   return change(impl, [](Table::Guard& guard, const Table::Position& place) {
     g_sites.tensor_gone(place.row->site);
     guard.erase(place);
   });
 }
 
-Gone TensorTable::forget(const void* impl) {
+Removed TensorTable::forget(const void* impl) {
   return change(impl, [](Table::Guard& guard, const Table::Position& place) {
     g_sites.tensor_never_made(place.row->site);
     guard.erase(place);

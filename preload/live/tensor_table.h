@@ -49,10 +49,10 @@ class TensorTable {
   // An entry that is still there for this address is replaced: its destructor was missed. A null row: no memory, no
   // lock. Into `made`, which stays where it is: a copy of what was just written would wait for the writing.
   void add(const void* impl, const Origin& origin, TensorReference& made);
-  Gone mark_released(const void* impl);
-  Gone remove(const void* impl);
+  Removed mark_released(const void* impl);
+  Removed remove(const void* impl);
   // Takes out what is no tensor to a user, as if it had never been there.
-  Gone forget(const void* impl);
+  Removed forget(const void* impl);
 
   // Calls look(index, context) under the lock where `entry` is still the same tensor in the same state. False: no lock.
   bool look(const TensorEntry& entry, Look look, size_t index, void* context);
@@ -69,7 +69,7 @@ class TensorTable {
  private:
   using Table = AddressTable<TensorRow>;
   template <typename Change>
-  Gone change(const void* impl, Change change);
+  Removed change(const void* impl, Change change);
   Table table_;
 };
 

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "live/recorder.h"
+#include "live/tracker.h"
 #include "oom/failure_limits.h"
 #include "oom/failure_record.h"
 #include "oom/reserve.h"

@@ -1,7 +1,7 @@
 // What Python stacks tell about what was made there, for every frame of the trie: whether torch's data loading,
 // optimizers or modules were at work.
 //
-// Context: collector, under run_if_memory_lasts().
+// Context: collector, under run_or_abandon_on_oom().
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // What holds a tensor, in a few words: "model.fc1.weight", "train.py: history[3] (list)", "gradient of
 // model.fc1.weight", "saved by ReluBackward0.result"; and many such names as one.
 //
-// Context: collector, under run_if_memory_lasts().
+// Context: collector, under run_or_abandon_on_oom().
 #pragma once
 
 #include <cstdint>

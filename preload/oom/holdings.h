@@ -2,7 +2,7 @@
 // The analyzer's categories by the same rule (tensorscope/rules/category_judge.h), from what a dump has in hand: where
 // it takes native functions' names or the way through the graph, the category is unknown here.
 //
-// Context: collector, under run_if_memory_lasts(). Linear in tensors, allocations and saved slots.
+// Context: collector, under run_or_abandon_on_oom(). Linear in tensors, allocations and saved slots.
 #pragma once
 
 #include <array>

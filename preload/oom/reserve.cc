@@ -56,8 +56,8 @@ void give_back() {
 
 size_t reserve_to_give_back(size_t bytes, uint64_t left) {
   if (left >= kArena) return bytes;
-  constexpr uint64_t kMost = kArena - kLessThanArena;
-  const uint64_t wanted = (kMost - std::min(left, kMost)) & ~uint64_t{0xffff};
+  constexpr uint64_t kMax = kArena - kLessThanArena;
+  const uint64_t wanted = (kMax - std::min(left, kMax)) & ~uint64_t{0xffff};
   return std::min<uint64_t>(bytes, wanted);
 }
 

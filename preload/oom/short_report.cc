@@ -498,9 +498,9 @@ void print_report(const ReportSources& sources) {
   fill_names(sources, facts);
   fill_driver(sources, facts);
   if (sources.dump_failed[0] != 0) facts.holdings_missing = sources.dump_failed;
-  run_if_memory_lasts([&] { fill_node(sources, facts); });
-  run_if_memory_lasts([&] { fill_pieces(sources, facts); });
-  if (sources.tensors_known) run_if_memory_lasts([&] { fill_holdings(sources, facts); });
+  run_or_abandon_on_oom([&] { fill_node(sources, facts); });
+  run_or_abandon_on_oom([&] { fill_pieces(sources, facts); });
+  if (sources.tensors_known) run_or_abandon_on_oom([&] { fill_holdings(sources, facts); });
   ReportText text;
   write_report(facts, text);
   write_standard_error(text.text(), text.size());

@@ -3,15 +3,15 @@
 #include <atomic>
 #include <utility>
 
-#include "live/earlier_tensors.h"
-#include "python/agent/earlier_tensors.h"
-#include "python/agent/foreign/allocator_snapshot.h"
-#include "python/agent/foreign/python_heap.h"
-#include "python/agent/graph/interpreter_layout.h"
-#include "python/agent/program_objects.h"
+#include "live/preexisting_tensors.h"
 #include "python/builtin_module.h"
 #include "python/exit_dump.h"
 #include "python/gil_thread.h"
+#include "python/heap_inspector/earlier_tensors.h"
+#include "python/heap_inspector/foreign/allocator_snapshot.h"
+#include "python/heap_inspector/foreign/python_heap.h"
+#include "python/heap_inspector/graph/interpreter_layout.h"
+#include "python/heap_inspector/program_objects.h"
 #include "python/interpreter.h"
 #include "python/memory_for_names.h"
 #include "python/module_outputs.h"
@@ -43,10 +43,10 @@ class AttachJob : public GilJob {
     if (register_exit_dump(gil)) stacks::find_thread_state();
     add_builtin_module_late(gil);
     stacks::check_python_with_gil();
-    agent::check_layouts(gil);
+    heap_inspector::check_layouts(gil);
     if (live::attach_facts().ns != 0) {
       MemoryLimit limit(LookCosts::allowed().memory);
-      agent::find_earlier_tensors(gil, Deadline::in_ms(options().names_gil_ms));
+      heap_inspector::find_earlier_tensors(gil, Deadline::in_ms(options().names_gil_ms));
     }
     g_attached.store(Attached::yes, std::memory_order_release);
   }
@@ -83,13 +83,13 @@ class LookJob : public GilJob {
   void run(const Gil& gil) override {
     const uint64_t begin = monotonic_ns();
     const Deadline deadline = Deadline::in_ms(costs_.hold_ms);
-    if (facts_.devices) agent::ask_allocator(gil, found.allocator);
+    if (facts_.devices) heap_inspector::ask_allocator(gil, found.allocator);
     MemoryLimit limit(costs_.memory);
-    agent::look_at_objects(gil, deadline, facts_, found.names, found.references, found.groups);
+    heap_inspector::look_at_objects(gil, deadline, facts_, found.names, found.references, found.groups);
     found.references.time_limit_ms = costs_.hold_ms;
     found.references.memory_limit = limit.bytes();
     found.references.memory_taken = limit.most_taken();
-    agent::ask_heap(gil, deadline, costs_.hold_ms, heap_text_, found.heap);
+    heap_inspector::ask_heap(gil, deadline, costs_.hold_ms, heap_text_, found.heap);
     found.references.gil_ns = monotonic_ns() - begin;
   }
   ProgramFacts found;
@@ -97,7 +97,7 @@ class LookJob : public GilJob {
  private:
   LookCosts costs_;
   SnapshotFacts facts_;
-  agent::HeapText heap_text_;  // made and closed without the GIL
+  heap_inspector::HeapText heap_text_;  // made and closed without the GIL
 };
 
 const char* explain(GilOutcome outcome) {

@@ -76,13 +76,13 @@ Object* name(Object*, Object* arguments) {
   }
   Object* tensor = api.PyTuple_GetItem(arguments, 0);
   const InsideScope inside;
-  run_if_memory_lasts([&] { name_tensor(gil, tensor, text_of(gil, api.PyTuple_GetItem(arguments, 1))); });
+  run_or_abandon_on_oom([&] { name_tensor(gil, tensor, text_of(gil, api.PyTuple_GetItem(arguments, 1))); });
   api.Py_IncRef(tensor);
   return tensor;
 }
 
-constexpr size_t kMostFunctions = 16;  // one stays empty: the end
-MethodDefinition g_methods[kMostFunctions] = {
+constexpr size_t kMaxFunctions = 16;  // one stays empty: the end
+MethodDefinition g_methods[kMaxFunctions] = {
     {"dump", dump, kNoArguments,
      "dump()\n--\n\nWrites a dump of all live tensors, waits for it and returns its path. Returns None if there is "
      "nothing to dump or the dump could not be written."},
@@ -140,7 +140,7 @@ Object* initialise() {
 }  // namespace
 
 void add_builtin_function(const MethodDefinition& function) {
-  for (size_t i = 0; i + 1 < kMostFunctions; ++i) {
+  for (size_t i = 0; i + 1 < kMaxFunctions; ++i) {
     if (g_methods[i].name) continue;
     g_methods[i] = function;
     return;

@@ -13,8 +13,9 @@ void add_builtin_function(const MethodDefinition& function);
 // A class: `source` defines it, beside `function`, which the source may call. Literals; one class.
 void add_builtin_class(const char* name, const char* source, const MethodDefinition& function);
 
-// Context: agent. Where the interpreter was initialised before register_builtin_module() could reach its inittab (a
-// libpython that a C++ program opened): puts the module into sys.modules, unless the program has one of that name.
+// Context: heap inspector. Where the interpreter was initialised before register_builtin_module() could reach its
+// inittab (a libpython that a C++ program opened): puts the module into sys.modules, unless the program has one of that
+// name.
 void add_builtin_module_late(const Gil& gil);
 
 }  // namespace tensorscope::python

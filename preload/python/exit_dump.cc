@@ -5,9 +5,9 @@
 #include <atomic>
 #include <cstring>
 
-#include "live/recorder.h"
 #include "live/serials.h"
 #include "live/snapshot_view.h"
+#include "live/tracker.h"
 #include "python/bridge.h"
 #include "python/method.h"
 #include "python/objects.h"
@@ -54,7 +54,7 @@ bool helper_of_a_library() {
 bool launched_others() {
   constexpr Serial kHardlyAny = 16;  // `import torch` makes two
   struct rusage children = {};
-  if (const void* none = torch::undefined_tensor()) live::tensor_disregarded(none);
+  if (const void* none = torch::undefined_tensor()) live::untrack_tensor(none);
   return live::nothing_is_alive() && live::newest_serial() < kHardlyAny && getrusage(RUSAGE_CHILDREN, &children) == 0 &&
          children.ru_maxrss > 0;
 }

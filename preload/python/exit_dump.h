@@ -7,7 +7,7 @@
 
 namespace tensorscope::python {
 
-// Context: agent. False: this program's atexit cannot be used; the coverage record says so.
+// Context: heap inspector. False: this program's atexit cannot be used; the coverage record says so.
 bool register_exit_dump(const Gil& gil);
 
 // What is registered with atexit; null: nothing. Only to be compared: the program may have unregistered it. Context:

@@ -1,5 +1,5 @@
 // What our Python sources call to read a file: the interpreter's open() would take a number of the program's descriptor
-// table (support/own_descriptors.h).
+// table (support/private_descriptor_table.h).
 //
 // Context: called by Python, with the GIL.
 #pragma once

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "python/agent/collection_paused.h"
+#include "python/heap_inspector/collection_paused.h"
 #include "python/untraced.h"
 #include "support/clock.h"
 #include "support/ended_threads.h"
@@ -189,9 +189,9 @@ class GilQueue {
     const Gil gil = Gil::held(api);
     // From 3.14 on the interpreter compares addresses with the bounds of its thread's stack.
     const WorkStack stack = api.series >= 314 ? WorkStack::of_thread : WorkStack::mapped;
-    const bool lasted = run_if_memory_lasts(
+    const bool lasted = run_or_abandon_on_oom(
         [&] {
-          const agent::CollectionPaused paused(gil);  // before CPython 3.10
+          const heap_inspector::CollectionPaused paused(gil);  // before CPython 3.10
           job->run(gil);
         },
         stack);

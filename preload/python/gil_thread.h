@@ -5,7 +5,7 @@
 //
 // The thread exists only while a job waits or runs. It has a Python thread state but no threading.Thread object, is
 // traced by nobody, and blocks all signals. It has the program's descriptors and opens nothing: a job that needs a file
-// asks for it by with_own_descriptors().
+// asks for it by with_private_descriptors().
 #pragma once
 
 #include <atomic>

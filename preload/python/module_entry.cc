@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "python/agent/graph/type_fields.h"
+#include "python/heap_inspector/graph/type_fields.h"
 #include "python/objects.h"
 
 namespace tensorscope::python {
@@ -12,11 +12,11 @@ namespace tensorscope::python {
 namespace {
 
 constexpr size_t kArgumentsOffset = size_t{1} << 63;  // PY_VECTORCALL_ARGUMENTS_OFFSET (Include/cpython/abstract.h)
-constexpr size_t kMostObservers = 4;
+constexpr size_t kMaxObservers = 4;
 
 // Under the GIL.
 Vectorcall g_interpreters_entry = nullptr;
-ModuleCallObserver g_observers[kMostObservers];
+ModuleCallObserver g_observers[kMaxObservers];
 size_t g_observer_count = 0;
 
 bool stands_for_a_tensor(const Gil& gil, const Object* object) {
@@ -70,8 +70,8 @@ Vectorcall* entry_of(Object* function, ptrdiff_t offset) {
 // Where PyFunctionObject has its entry; 0: it cannot be told. The functions of a module written in Python alone all
 // have the interpreter's.
 ptrdiff_t offset_of_entry(const Gil& gil, Object* function, Object* other) {
-  const ptrdiff_t offset = agent::vectorcall_offset_of(gil->PyFunction_Type);
-  const ptrdiff_t size = agent::basic_size_of(gil->PyFunction_Type);
+  const ptrdiff_t offset = heap_inspector::vectorcall_offset_of(gil->PyFunction_Type);
+  const ptrdiff_t size = heap_inspector::basic_size_of(gil->PyFunction_Type);
   if (offset <= 0 || offset % ptrdiff_t(sizeof(Vectorcall)) != 0 || offset + ptrdiff_t(sizeof(Vectorcall)) > size)
     return 0;
   const Vectorcall own = *entry_of(function, offset);
@@ -83,11 +83,11 @@ ptrdiff_t offset_of_entry(const Gil& gil, Object* function, Object* other) {
 
 const char* replace_entry(const Gil& gil) {
   Object* module = entry(gil, module_globals(gil, "torch.nn.modules.module"), "Module");
-  if (!module || !agent::check_type_fields(gil) || !is_a(gil, module, gil->PyType_Type)) {
+  if (!module || !heap_inspector::check_type_fields(gil) || !is_a(gil, module, gil->PyType_Type)) {
     return "torch.nn.Module is not a class as CPython has them";
   }
-  Object* function = entry(gil, agent::class_dict_of(module), "_call_impl");
-  Object* other = entry(gil, agent::class_dict_of(module), "register_forward_hook");
+  Object* function = entry(gil, heap_inspector::class_dict_of(module), "_call_impl");
+  Object* other = entry(gil, heap_inspector::class_dict_of(module), "register_forward_hook");
   for (const Object* each : {function, other}) {
     if (!each || !is_exactly(each, gil->PyFunction_Type)) return "torch.nn.Module has other functions than were known";
   }
@@ -105,7 +105,7 @@ const char* replace_entry(const Gil& gil) {
 }  // namespace
 
 const char* observe_module_calls(const Gil& gil, const ModuleCallObserver& observer) {
-  if (g_observer_count == kMostObservers) return "too many observers of module calls";
+  if (g_observer_count == kMaxObservers) return "too many observers of module calls";
   if (!g_interpreters_entry) {
     if (const char* why = replace_entry(gil)) return why;
   }

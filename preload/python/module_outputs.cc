@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kFirstRows = 1024;
 // Where no more rows may be had, all are looked at again after so many outputs: else each would cost a look at all.
-constexpr size_t kOutputsBetweenLooks = kMostOutputs / 8;
+constexpr size_t kOutputsBetweenLooks = kMaxOutputs / 8;
 
 size_t g_since_look = 0;  // outputs offered; under the GIL
 
@@ -60,12 +60,12 @@ bool has_room(const Gil& gil) {
   std::vector<ModuleOutput>& all = outputs();
   ++g_since_look;
   if (all.size() < all.capacity()) return true;
-  if (all.capacity() >= kMostOutputs && g_since_look < kOutputsBetweenLooks) return too_many();
+  if (all.capacity() >= kMaxOutputs && g_since_look < kOutputsBetweenLooks) return too_many();
   forget(gil);  // so that a look at all of them is paid for by the growth
   g_since_look = 0;
-  if (all.size() >= kMostOutputs) return too_many();
+  if (all.size() >= kMaxOutputs) return too_many();
   if (all.size() * 2 >= all.capacity()) {
-    make_room(all, std::min(std::max(all.capacity() * 2, kFirstRows), kMostOutputs));
+    make_room(all, std::min(std::max(all.capacity() * 2, kFirstRows), kMaxOutputs));
   }
   return true;
 }
@@ -86,7 +86,7 @@ void record(const Gil& gil, const ModuleCall& call) {
     const Gil& gil;
     Object* module;
   } context = {gil, call.module};
-  run_if_memory_lasts([&] {
+  run_or_abandon_on_oom([&] {
     each_tensor_inside(
         gil, call.result,
         [](const TensorInside& inside, void* context) {

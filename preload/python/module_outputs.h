@@ -27,6 +27,6 @@ bool record_module_outputs(const Gil& gil);
 // is what a module returned that is gone.
 void each_module_output(const Gil& gil, void (*f)(const ModuleOutput&, Object* module, void*), void* context);
 
-inline constexpr size_t kMostOutputs = size_t{1} << 16;
+inline constexpr size_t kMaxOutputs = size_t{1} << 16;
 
 }  // namespace tensorscope::python

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "live/tensor_serial.h"
-#include "python/agent/graph/object_kinds.h"
-#include "python/agent/graph/type_fields.h"
+#include "python/heap_inspector/graph/object_kinds.h"
+#include "python/heap_inspector/graph/type_fields.h"
 #include "python/objects.h"
 #include "support/enough_memory.h"
 #include "tensorscope/rules/utf8.h"
@@ -29,7 +29,7 @@ void forget_dead() {
 
 Object* tensor_class(const Gil& gil) {
   static Object* known = nullptr;  // a built-in type: it stays
-  if (!known) known = agent::KnownClasses::find(gil).tensor;
+  if (!known) known = heap_inspector::KnownClasses::find(gil).tensor;
   return known;
 }
 
@@ -38,9 +38,9 @@ Object* tensor_class(const Gil& gil) {
 // The field comes right after the header, or, in older torch, after one more word (agent/rows/tensor_objects.cc).
 LiveTensor live_tensor(const Gil& gil, Object* object) {
   Object* known = tensor_class(gil);
-  if (!known || !agent::check_type_fields(gil) || !is_a(gil, object, known)) return {};
+  if (!known || !heap_inspector::check_type_fields(gil) || !is_a(gil, object, known)) return {};
   for (const ptrdiff_t offset : {16, 24}) {
-    const void* impl = agent::field<const void*>(object, offset);
+    const void* impl = heap_inspector::field<const void*>(object, offset);
     if (const uint64_t serial = live::tensor_serial(impl)) return {impl, serial};
   }
   return {};
@@ -52,7 +52,7 @@ void name_tensor(const Gil& gil, Object* object, std::string_view text) {
   text = text_beginning(text, kLongestName);
   std::vector<NamedTensor>& all = names();
   if (all.size() == all.capacity()) forget_dead();  // so that a search is paid for by the growth
-  if (all.size() >= kMostNames) return;
+  if (all.size() >= kMaxNames) return;
   NamedTensor named = {tensor.serial, tensor.impl, std::string(text)};
   make_room_for_one(all);
   all.push_back(std::move(named));

@@ -25,13 +25,13 @@ struct LiveTensor {
 };
 LiveTensor live_tensor(const Gil& gil, Object* object);
 
-// Does nothing for what is no live tensor, nor where kMostNames live tensors have names. A longer text is cut.
+// Does nothing for what is no live tensor, nor where kMaxNames live tensors have names. A longer text is cut.
 void name_tensor(const Gil& gil, Object* object, std::string_view text);
 
 // Calls f(named) for each name of a tensor that is alive, in the order in which they were given; others are forgotten.
 void each_named_tensor(const Gil& gil, void (*f)(const NamedTensor&, void*), void* context);
 
-inline constexpr size_t kMostNames = size_t{1} << 16;
+inline constexpr size_t kMaxNames = size_t{1} << 16;
 inline constexpr size_t kLongestName = 200;
 
 }  // namespace tensorscope::python

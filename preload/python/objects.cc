@@ -1,6 +1,6 @@
 #include "python/objects.h"
 
-#include "python/agent/graph/attributes.h"
+#include "python/heap_inspector/graph/attributes.h"
 
 namespace tensorscope::python {
 
@@ -54,7 +54,7 @@ bool imported_whole(const Gil& gil, const char* name) {
   Object* globals = module_globals(gil, name);
   Object* specification = globals ? entry(gil, globals, "__spec__") : nullptr;
   if (!specification) return globals != nullptr;
-  agent::Attributes attributes(gil);
+  heap_inspector::Attributes attributes(gil);
   Object* running = attributes.find(specification, "_initializing");
   return !running || !is_exactly(running, gil->PyBool_Type) || gil->PyObject_IsTrue(running) == 0;
 }

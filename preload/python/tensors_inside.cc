@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "python/agent/graph/attributes.h"
-#include "python/agent/graph/type_fields.h"
+#include "python/heap_inspector/graph/attributes.h"
+#include "python/heap_inspector/graph/type_fields.h"
 #include "python/objects.h"
 #include "tensorscope/rules/utf8.h"
 
@@ -11,11 +11,11 @@ namespace tensorscope::python {
 
 namespace {
 
-using agent::has_flag;
-namespace type_flags = agent::type_flags;
+using heap_inspector::has_flag;
+namespace type_flags = heap_inspector::type_flags;
 
-constexpr int kDeepest = 8;           // structures within structures
-constexpr size_t kMostVisited = 256;  // objects of one structure
+constexpr int kDeepest = 8;          // structures within structures
+constexpr size_t kMaxVisited = 256;  // objects of one structure
 constexpr size_t kLongestKey = 60;
 
 class Walk {
@@ -27,14 +27,14 @@ class Walk {
     for (ptrdiff_t i = 0; i < call.count; ++i) step(call.arguments[i], 0, "[", std::to_string(i), "]");
     each_element(gil_, call.keywords, [&](ptrdiff_t i, Object* name) {
       step(call.arguments[call.count + i], 0, "['", text_beginning(text_of(gil_, name), kLongestKey), "']");
-      return visited_ <= kMostVisited;
+      return visited_ <= kMaxVisited;
     });
   }
 
   void walk(Object* object, int depth = 0) {
     const LiveTensor tensor = live_tensor(gil_, object);
-    if (tensor.serial == 0 && !agent::is_collected(object)) return;  // numbers and texts lead nowhere
-    if (++visited_ > kMostVisited) return;
+    if (tensor.serial == 0 && !heap_inspector::is_collected(object)) return;  // numbers and texts lead nowhere
+    if (++visited_ > kMaxVisited) return;
     if (tensor.serial != 0) return found_({tensor, object, way_}, context_);
     if (depth == kDeepest) return;
     if (is_dict(gil_, object)) {
@@ -47,7 +47,7 @@ class Walk {
         } else {
           step(value, depth, "[", key_text(key), "]");
         }
-        return visited_ <= kMostVisited;
+        return visited_ <= kMaxVisited;
       });
     } else if (has_flag(object, type_flags::kList) || has_flag(object, type_flags::kTuple)) {
       Object* names = has_flag(object, type_flags::kTuple) ? class_entry(object, "_fields") : nullptr;  // namedtuple
@@ -58,12 +58,12 @@ class Walk {
         } else {
           step(element, depth, ".", name, "");
         }
-        return visited_ <= kMostVisited;
+        return visited_ <= kMaxVisited;
       });
     } else if (holds_results(object)) {
       attributes_.each(object, [&](std::string_view name, Object* value) {
         step(value, depth, ".", name, "");
-        return visited_ <= kMostVisited;
+        return visited_ <= kMaxVisited;
       });
     }
   }
@@ -79,15 +79,16 @@ class Walk {
   // Made by a class statement: a dataclass, a cache of transformers; but no module, which has tensors of its own.
   bool holds_results(const Object* object) {
     const Object* type = type_of(object);
-    if ((agent::flags_of(type) & type_flags::kHeapType) == 0 || has_flag(object, type_flags::kType)) return false;
+    if ((heap_inspector::flags_of(type) & type_flags::kHeapType) == 0 || has_flag(object, type_flags::kType))
+      return false;
     return class_entry(object, "_parameters") == nullptr && attributes_.find(object, "_parameters") == nullptr;
   }
 
   // What the class statement of the object's class, or of a base, says; nothing for what is built in.
   Object* class_entry(const Object* object, const char* name) const {
-    for (const Object* type = type_of(object); type; type = agent::base_of(type)) {
-      if ((agent::flags_of(type) & type_flags::kHeapType) == 0) return nullptr;
-      if (Object* found = entry(gil_, agent::class_dict_of(type), name)) return found;
+    for (const Object* type = type_of(object); type; type = heap_inspector::base_of(type)) {
+      if ((heap_inspector::flags_of(type) & type_flags::kHeapType) == 0) return nullptr;
+      if (Object* found = entry(gil_, heap_inspector::class_dict_of(type), name)) return found;
     }
     return nullptr;
   }
@@ -107,7 +108,7 @@ class Walk {
   const Gil& gil_;
   FoundTensor found_;
   void* context_;
-  agent::Attributes attributes_;
+  heap_inspector::Attributes attributes_;
   std::string way_;
   size_t visited_ = 0;
 };

@@ -1,7 +1,7 @@
 // The tensors in what a function of the program returned or was given: in dicts, lists, tuples, dataclasses and what
 // else was made by a class statement, but not in modules.
 //
-// Context: with the GIL, under run_if_memory_lasts(). Runs none of the program's code.
+// Context: with the GIL, under run_or_abandon_on_oom(). Runs none of the program's code.
 #pragma once
 
 #include <string>

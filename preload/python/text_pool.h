@@ -1,7 +1,7 @@
 // Texts, each once, numbered from 0, which is the empty one. Growing may fail: then intern() answers 0 and full() is
 // true for good.
 //
-// Context: collector, agent; one thread at a time.
+// Context: collector, heap inspector; one thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -116,7 +116,7 @@ bool FlushWriter::add(std::vector<format::RecordedEvent>& seen) {
 }
 
 void FlushWriter::encode(format::EventEncoder& encoder, const format::RecordedEvent& event) {
-  if (at_ + format::kMostEventBytes > bytes_.size()) {
+  if (at_ + format::kMaxEventBytes > bytes_.size()) {
     bytes_.resize(bytes_.size() + kChunkBytes);
   }
   at_ = size_t(encoder.encode(event, bytes_.data() + at_) - bytes_.data());

@@ -16,9 +16,9 @@
 #include "dump/table_chunks.h"
 #include "dump/tensor_rows.h"
 #include "live/event_log.h"
-#include "live/recorder.h"
 #include "live/serials.h"
 #include "live/snapshot_view.h"
+#include "live/tracker.h"
 #include "recording/flush_writer.h"
 #include "recording/seen_tensors.h"
 #include "recording/table_growth.h"
@@ -46,10 +46,10 @@ namespace {
 
 constexpr uint64_t kFlushMs = 500;
 constexpr uint64_t kEarlyFlushMs = 20;
-constexpr uint32_t kMostEarlyFlushes = 200;
+constexpr uint32_t kMaxEarlyFlushes = 200;
 constexpr uint64_t kObjectsMs = 5000;  // between two looks at the loaded objects
-constexpr size_t kMostWaiting = size_t{96} << 20;
-constexpr size_t kMostSamples = 2048;  // tensors that show where torch keeps what
+constexpr size_t kMaxWaiting = size_t{96} << 20;
+constexpr size_t kMaxSamples = 2048;  // tensors that show where torch keeps what
 constexpr uint64_t kLongestWaitAtExitNs = 1'000'000'000;
 constexpr uint64_t kLookAtGrowthNs = 30'000'000'000, kMuchAnHour = uint64_t{2} << 30;
 
@@ -127,7 +127,7 @@ void give_up(Recorder& recorder) {
         strerror(failure.error));
   }
   recorder.file.end_next();
-  if (failure.error != 0) run_if_memory_lasts([&] { end_early(recorder, failure); });
+  if (failure.error != 0) run_or_abandon_on_oom([&] { end_early(recorder, failure); });
 }
 
 bool write_head(Recorder& recorder, dump::ChunkSink& file) {
@@ -143,7 +143,7 @@ bool write_head(Recorder& recorder, dump::ChunkSink& file) {
 
 // The one tensor that stands for "no tensor" in the whole process. libtorch makes it when it is loaded.
 void leave_out_undefined_tensor() {
-  if (const void* none = torch::undefined_tensor()) live::tensor_disregarded(none);
+  if (const void* none = torch::undefined_tensor()) live::untrack_tensor(none);
 }
 
 void refresh_objects(Recorder& recorder, const live::SnapshotView& view) {
@@ -196,7 +196,7 @@ bool write_living(Recorder& recorder, FlushWriter& writer, SeenTensors::Extent e
   const bool needs_objects =
       monotonic_ns() - recorder.objects_ns > kObjectsMs * 1'000'000 || !recorder.reader.layout_known();
   if (needs_objects || !facts_are_known()) {
-    const std::vector<live::TensorEntry> newest = recorder.tensors.newest(kMostSamples);
+    const std::vector<live::TensorEntry> newest = recorder.tensors.newest(kMaxSamples);
     live::SnapshotView view;
     view.tensors = {newest.data(), newest.size()};
     // No tensor may have been alive when the layout was found.
@@ -294,7 +294,7 @@ Recorder* recorder_now() {
 void write_what_waits(SeenTensors::Extent extent) {
   bool ok = true;
   g_recording.much_waits.store(false, std::memory_order_relaxed);
-  const bool lasted = run_if_memory_lasts([&] {
+  const bool lasted = run_or_abandon_on_oom([&] {
     Recorder& recorder = *recorder_now();
     if (recorder.failed || recorder.finished) return;
     if (recorder.segments == 0) {
@@ -313,7 +313,7 @@ void write_what_waits(SeenTensors::Extent extent) {
 
 // Until it is known how a tensor's shape is read, what dies between two flushes is recorded without.
 uint64_t interval_ms() {
-  return facts_are_known() || g_recording.flushes.load() >= kMostEarlyFlushes ? kFlushMs : kEarlyFlushMs;
+  return facts_are_known() || g_recording.flushes.load() >= kMaxEarlyFlushes ? kFlushMs : kEarlyFlushMs;
 }
 
 bool is_due(uint64_t now) {
@@ -342,7 +342,7 @@ void write_end(const char* why) {
   if (was_on) write_what_waits(SeenTensors::Extent::all);
   if (!g_recording.recorder || g_recording.recorder->failed || g_recording.recorder->finished) return;
   g_recording.recorder->finished = true;
-  run_if_memory_lasts([&] {
+  run_or_abandon_on_oom([&] {
     Recorder& recorder = *g_recording.recorder;
     recorder.file.end_next();
     if (!write_source_lines(recorder) || !dump::write_coverage(recorder.file)) return give_up(recorder);
@@ -362,7 +362,7 @@ void begin() {
   g_recording.begin_ns.store(monotonic_ns());
   call_for_facts(much_waits);
   live::set_facts_function(read_facts);
-  live::want_events(kMostWaiting, much_waits);
+  live::want_events(kMaxWaiting, much_waits);
   g_recording.begun.store(true, std::memory_order_release);
   g_on.store(true);
 }
@@ -383,7 +383,7 @@ void on() {
   if (g_on.load() || (g_recording.recorder && (g_recording.recorder->failed || g_recording.recorder->finished))) return;
   begin();
   g_recording.from_start.store(false);
-  run_if_memory_lasts([] {
+  run_or_abandon_on_oom([] {
     Recorder& recorder = *recorder_now();
     recorder.clock.begin(g_recording.begin_ticks.load(), g_recording.begin_ns.load());
     recorder.flushed_ns = g_recording.begin_ns.load();
@@ -465,7 +465,7 @@ void flush_before_exit() {
 void after_fork_in_child() {
   const bool given_up = g_given_up.exchange(false);
   if (!g_on.load() && !given_up) return;
-  run_if_memory_lasts([] {
+  run_or_abandon_on_oom([] {
     auto view = std::make_unique<live::SnapshotView>();
     if (view->take()) g_recording.at_fork.store(view.release());
   });

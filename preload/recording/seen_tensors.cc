@@ -43,7 +43,7 @@ bool describe(const torch::Metadata& m, format::RecordedEvent& e) {
   }
   e.with_strides = !has_usual_strides(m);
   e.ndim = m.ndim;
-  if (e.extents() > format::kMostEventSizes) return false;
+  if (e.extents() > format::kMaxEventSizes) return false;
   e.type = format::EventType::tensor_seen;
   e.known = true;
   e.tensor_known = m.known;

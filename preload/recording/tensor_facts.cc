@@ -34,7 +34,7 @@ FreshInChild g_fresh_calls{g_calls};
   return 0;
 }
 
-constexpr size_t kMostLooks = 2048;
+constexpr size_t kMaxLooks = 2048;
 
 struct Search {
   const live::TensorEntry* entries;
@@ -65,7 +65,7 @@ size_t put_sizes(const torch::TensorFields& fields, live::Event* out) {
     for (uint64_t i = 0; i < fields.ndim; ++i) out[0].c |= uint64_t(fields.sizes[i]) << (16 * i);
     return 1;
   }
-  if (fields.ndim > 3 * (live::kMostFacts - 1)) return 0;
+  if (fields.ndim > 3 * (live::kMaxFacts - 1)) return 0;
   out[0].aux |= 0x80;
   for (uint64_t i = 0; i < fields.ndim; ++i) {
     live::Event& event = out[1 + i / 3];
@@ -80,7 +80,7 @@ size_t put_sizes(const torch::TensorFields& fields, live::Event* out) {
 void learn_facts(const live::SnapshotView& view, torch::MetadataReader& reader) {
   if (g_forms_known.load(std::memory_order_relaxed) || !reader.layout_known()) return;
   Search search = {view.tensors.data, reader, {}};
-  live::look_at_live(view.tensors, 0, std::min(view.tensors.size, kMostLooks), look, &search);
+  live::look_at_live(view.tensors, 0, std::min(view.tensors.size, kMaxLooks), look, &search);
   if (!search.done) return;
   g_forms = search.found;
   g_forms_known.store(true, std::memory_order_release);

@@ -2,8 +2,8 @@
 // one class and one class of storages; of others nothing is known.
 #pragma once
 
-#include "live/recorder.h"
 #include "live/snapshot_view.h"
+#include "live/tracker.h"
 #include "torch/metadata/metadata.h"
 
 namespace tensorscope::recording {

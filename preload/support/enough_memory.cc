@@ -153,7 +153,7 @@ void memory_ran_out_in_work() {
   setcontext(&work->caller);
 }
 
-bool run_if_memory_lasts(void (*function)(void*), void* context, WorkStack stack) {
+bool run_or_abandon_on_oom(void (*function)(void*), void* context, WorkStack stack) {
   g_reserve.map();
   Work work;
   work.function = function;

@@ -1,5 +1,5 @@
 // Work that may find no memory. This library is built without exceptions, so a failed `new` would end the program;
-// inside run_if_memory_lasts() it costs the work instead, in two steps:
+// inside run_or_abandon_on_oom() it costs the work instead, in two steps:
 //
 // 1. `new` is served from a reserve, and memory_is_short() is true from then on: work that asks for it comes to its end
 //    by itself, with what it has.
@@ -45,11 +45,11 @@ enum class WorkStack : uint8_t {
 // or there was not even memory to begin. No destructor of its frames ran but for UndoneScopes: it must hold no lock
 // where it allocates (neither the loader's, in dl_iterate_phdr), and what is its caller's it may change only where
 // nothing is allocated meanwhile (a move at the end). May be nested: the innermost work is left.
-bool run_if_memory_lasts(void (*work)(void* context), void* context, WorkStack stack = WorkStack::mapped);
+bool run_or_abandon_on_oom(void (*work)(void* context), void* context, WorkStack stack = WorkStack::mapped);
 
 template <typename Work>
-bool run_if_memory_lasts(Work&& work, WorkStack stack = WorkStack::mapped) {
-  return run_if_memory_lasts([](void* context) { (*static_cast<decltype(&work)>(context))(); }, &work, stack);
+bool run_or_abandon_on_oom(Work&& work, WorkStack stack = WorkStack::mapped) {
+  return run_or_abandon_on_oom([](void* context) { (*static_cast<decltype(&work)>(context))(); }, &work, stack);
 }
 
 // As all.reserve(), but `all` is only changed once there is memory: for what outlives the work.

@@ -7,7 +7,7 @@
 
 #include "support/ended_threads.h"
 #include "support/locks/futex.h"
-#include "support/own_descriptors.h"
+#include "support/private_descriptor_table.h"
 #include "support/programs_side.h"
 #include "support/signals_blocked.h"
 #include "support/state.h"
@@ -42,7 +42,7 @@ void* run_with_own_table(void* start) {
   void* (*const function)(void*) = own.function;
   void* const argument = own.argument;
   if (own.copied) adopt_copied_descriptors();
-  const bool has = take_own_descriptors();
+  const bool has = take_private_descriptors();
   own.stage.store(has ? OwnStart::kHasTable : OwnStart::kHasNone, std::memory_order_release);
   futex_wake(own.stage);  // it may be gone by now, and nothing is read there
   return has ? function(argument) : nullptr;
@@ -53,8 +53,8 @@ bool make_with_own_table(size_t stack_bytes, OwnStart& own, pthread_t* thread) {
   bool made = false;
   const auto make = [&] { made = make_thread(stack_bytes, run_with_own_table, &own, &made_thread); };
   if (own.copied) {
-    run_with_own_descriptors([](void* context) { (*static_cast<decltype(&make)>(context))(); },
-                             const_cast<void*>(static_cast<const void*>(&make)));
+    run_with_private_descriptors([](void* context) { (*static_cast<decltype(&make)>(context))(); },
+                                 const_cast<void*>(static_cast<const void*>(&make)));
   } else {
     make();
   }

@@ -11,7 +11,7 @@
 namespace tensorscope {
 
 // Which descriptor table the thread has: that of who makes it, the program's (programs_side.h), or one that is its own
-// and empty (own_descriptors.h).
+// and empty (private_descriptor_table.h).
 enum class Descriptors : uint8_t { of_maker, of_program, own };
 
 // `stack_bytes` includes the thread's static TLS, as glibc counts. False: no thread can be had. `thread` null: nobody

@@ -19,7 +19,7 @@
 #include "support/locks/spin_lock.h"
 #include "support/message.h"
 #include "support/options.h"
-#include "support/own_descriptors.h"
+#include "support/private_descriptor_table.h"
 #include "support/process_info.h"
 #include "support/signal_taken.h"
 #include "support/utc_text.h"
@@ -87,7 +87,7 @@ class LineSink final : public spdlog::sinks::sink {
       write_standard_error(lines_.data(), lines_.size());
     } else {
       int error = EPERM;
-      with_own_descriptors([&] { error = append(); });
+      with_private_descriptors([&] { error = append(); });
       if (error != 0) complain(error);
     }
     lines_.clear();
@@ -194,7 +194,7 @@ void write_log() {
   if (g_log_wanted.load(std::memory_order_relaxed) != Wanted::yes) return;
   const MutexGuard guard(g_log_writing);
   if (const TakenLines lines = take_lines())
-    run_if_memory_lasts([&]() NO_THREAD_SAFETY_ANALYSIS { write_lines(lines); });
+    run_or_abandon_on_oom([&]() NO_THREAD_SAFETY_ANALYSIS { write_lines(lines); });
 }
 
 bool log_lines_wait() {

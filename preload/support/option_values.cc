@@ -172,10 +172,10 @@ const char* parse_option_value(std::string_view text, uint64_t& bytes_out) {
 }
 
 const char* parse_option_value(std::string_view text, NativeStacks& out) {
-  constexpr uint64_t kLeast = 1 << 10;
+  constexpr uint64_t kMin = 1 << 10;
   NativeStacks value;
   if (!parse_on_off(text, value.on) &&
-      (parse_option_value(text, value.from_bytes) != nullptr || value.from_bytes < kLeast)) {
+      (parse_option_value(text, value.from_bytes) != nullptr || value.from_bytes < kMin)) {
     return "on, off or a size (as in 64K)";
   }
   out = value;
@@ -202,9 +202,9 @@ const char* parse_option_value(std::string_view text, RecordWindow& out) {
     out = value;
     return nullptr;
   }
-  constexpr uint64_t kLeast = 1 << 20;
+  constexpr uint64_t kMin = 1 << 20;
   if (parse_option_value(text, value.bytes) != nullptr) return kExpected;
-  if (value.bytes < kLeast) return "a time or a size from 1 MiB on (as in 10min or 2GiB), or off";
+  if (value.bytes < kMin) return "a time or a size from 1 MiB on (as in 10min or 2GiB), or off";
   out = value;
   return nullptr;
 }

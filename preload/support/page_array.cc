@@ -10,9 +10,9 @@ namespace tensorscope {
 
 namespace {
 
-constexpr size_t kLeast = size_t{64} << 10;
+constexpr size_t kMin = size_t{64} << 10;
 
-size_t whole_steps(size_t bytes) { return (bytes + kLeast - 1) & ~(kLeast - 1); }
+size_t whole_steps(size_t bytes) { return (bytes + kMin - 1) & ~(kMin - 1); }
 
 }  // namespace
 

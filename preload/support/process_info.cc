@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "support/clock.h"
-#include "support/own_descriptors.h"
+#include "support/private_descriptor_table.h"
 #include "support/program_name.h"
 #include "support/secret_arguments.h"
 #include "support/small_file.h"
@@ -122,7 +122,7 @@ void read_process_info() {
 }  // namespace
 
 void start_process_info() {
-  if (g_info.pid == 0) with_own_descriptors([] { read_process_info(); });
+  if (g_info.pid == 0) with_private_descriptors([] { read_process_info(); });
 }
 
 const ProcessInfo& process_info() { return g_info; }

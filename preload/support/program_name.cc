@@ -115,11 +115,11 @@ bool works_for_its_parent(const char* arguments, size_t size) {
 
 void name_of_employer(uint32_t parent, const char* executable, char* out, size_t out_size) {
   constexpr size_t kMaxArguments = size_t{64} << 10;
-  constexpr int kMostGenerations = 16;
+  constexpr int kMaxGenerations = 16;
   char* const arguments = static_cast<char*>(map_pages(kMaxArguments));
   if (arguments == nullptr) return;
   char path[64], theirs[PATH_MAX];
-  for (int i = 0; i < kMostGenerations && parent > 1; ++i, parent = parent_of(parent)) {
+  for (int i = 0; i < kMaxGenerations && parent > 1; ++i, parent = parent_of(parent)) {
     snprintf(path, sizeof(path), "/proc/%u/cmdline", parent);
     const size_t size = read_small_file(path, arguments, kMaxArguments);
     if (size == 0 || !read_executable(parent, theirs)) break;

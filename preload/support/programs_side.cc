@@ -3,7 +3,7 @@
 #include "support/fresh_in_child.h"
 #include "support/locks/futex.h"
 #include "support/locks/mutex.h"
-#include "support/own_descriptors.h"
+#include "support/private_descriptor_table.h"
 
 namespace tensorscope {
 
@@ -71,7 +71,7 @@ void serve_programs_side(const std::atomic<uint32_t>& ended) {
 void wake_programs_side() { futex_change_and_wake(g_side.asked); }
 
 bool run_on_programs_side(void (*function)(void*), void* argument) {
-  if (!has_own_descriptors()) {
+  if (!has_private_descriptors()) {
     function(argument);
     return true;
   }

@@ -1,8 +1,9 @@
 // The program's side: a thread of the profiler's that stays in the descriptor table that the program's threads share.
-// It does what the collector cannot do, whose table is its own (own_descriptors.h): it writes to standard error, and it
-// makes the threads that call CUDA and Python, whose files are the program's. A thread can leave a table, but not come
-// back to it, and only a thread with the program's table can make another one that shares it: hence one that waits.
-// Nothing else is done here: it opens nothing, and no work waits for a device, a lock of the program or the GIL.
+// It does what the collector cannot do, whose table is its own (private_descriptor_table.h): it writes to standard
+// error, and it makes the threads that call CUDA and Python, whose files are the program's. A thread can leave a table,
+// but not come back to it, and only a thread with the program's table can make another one that shares it: hence one
+// that waits. Nothing else is done here: it opens nothing, and no work waits for a device, a lock of the program or the
+// GIL.
 //
 // Context: run_on_programs_side(): threads of the profiler's own. serve_programs_side(): the thread itself.
 #pragma once

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "support/own_descriptors.h"
+#include "support/private_descriptor_table.h"
 
 namespace tensorscope {
 
@@ -34,7 +34,7 @@ int read_file_here(const char* path, char* buffer, size_t size, size_t& length) 
 int read_file(const char* path, char* buffer, size_t size, size_t& length) {
   int error = EPERM;
   length = 0;
-  with_own_descriptors([&] { error = read_file_here(path, buffer, size, length); });
+  with_private_descriptors([&] { error = read_file_here(path, buffer, size, length); });
   buffer[length] = 0;
   return error;
 }

@@ -1,5 +1,5 @@
 // Reads a small file of /proc or /sys whole, by system calls alone: no stdio, no malloc, no cancellation point of
-// threads. No number of the program's descriptor table is taken (own_descriptors.h).
+// threads. No number of the program's descriptor table is taken (private_descriptor_table.h).
 //
 // Context: any but signal handlers.
 #pragma once

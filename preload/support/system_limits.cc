@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "support/own_descriptors.h"
+#include "support/private_descriptor_table.h"
 #include "support/small_file.h"
 
 namespace tensorscope {
@@ -179,7 +179,7 @@ void LimitReader::read_status(const ResourceLimits& resource_limits, SystemMemor
 SystemMemory LimitReader::read(const ResourceLimits& resource_limits) {
   const int saved_errno = errno;
   SystemMemory memory;
-  with_own_descriptors([&] {  // all files at one go
+  with_private_descriptors([&] {  // all files at one go
     read_status(resource_limits, memory);
     read_machine(memory);
     read_cgroups(memory);

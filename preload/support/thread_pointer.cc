@@ -18,7 +18,7 @@ ThreadVariables thread_variables(size_t module, size_t bytes) {
 
 void ThreadPointerFinder::add(const ThreadVariables& variables, uintptr_t said) {
   if (!wants(said) || offset() >= 0 || !lock_.try_lock()) return;
-  if (variables.count == 0 || variables.count > kMostWords) {
+  if (variables.count == 0 || variables.count > kMaxWords) {
     give_up();
   } else {
     const int pointers = pointers_.load(std::memory_order_relaxed);

@@ -24,8 +24,8 @@ ThreadVariables thread_variables(size_t module, size_t bytes);
 
 class ThreadPointerFinder {
  public:
-  static constexpr int kEnough = 16;           // pointers that must have agreed, and as many times null
-  static constexpr size_t kMostWords = 16384;  // of a library
+  static constexpr int kEnough = 16;          // pointers that must have agreed, and as many times null
+  static constexpr size_t kMaxWords = 16384;  // of a library
 
   constexpr ThreadPointerFinder() = default;
 
@@ -49,7 +49,7 @@ class ThreadPointerFinder {
   std::atomic<bool> gave_up_{false};
   std::atomic<int> pointers_{0};
   int nulls_ = 0;
-  uint64_t possible_[kMostWords / 64] = {};  // a bit a word
+  uint64_t possible_[kMaxWords / 64] = {};  // a bit a word
 };
 
 }  // namespace tensorscope

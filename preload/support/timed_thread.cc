@@ -3,8 +3,8 @@
 #include "support/clock.h"
 #include "support/helper_thread.h"
 #include "support/locks/futex.h"
-#include "support/own_descriptors.h"
 #include "support/pages.h"
+#include "support/private_descriptor_table.h"
 
 namespace tensorscope {
 
@@ -16,7 +16,7 @@ constexpr size_t kTimedStackBytes = size_t{512} << 10;  // glibc takes the threa
 void* TimedThread::run(void* argument) NO_THREAD_SAFETY_ANALYSIS {
   auto* shared = static_cast<Shared*>(argument);
   const HelperThreadScope thread(shared->kind->thread_name);
-  if (shared->own_descriptors) inherit_own_descriptors();
+  if (shared->own_descriptors) inherit_private_descriptors();
   shared->kind->work(*shared);
   if (shared->kind->running != nullptr) shared->kind->running->unlock();
   if (shared->stage.exchange(Shared::kEnded, std::memory_order_acq_rel) == Shared::kGivenUp) {
@@ -42,7 +42,7 @@ TimedThread::Prepared TimedThread::prepare(const Kind& kind, size_t bytes) NO_TH
 bool TimedThread::start(uint64_t patience_ns) {
   shared_->until_ns = monotonic_ns() + patience_ns;
   const Descriptors descriptors = shared_->kind->descriptors;
-  shared_->own_descriptors = descriptors == Descriptors::of_maker && has_own_descriptors();
+  shared_->own_descriptors = descriptors == Descriptors::of_maker && has_private_descriptors();
   started_ = start_helper_thread(kTimedStackBytes, run, shared_, &shared_->thread, descriptors);
   if (!started_) drop();
   return started_;

@@ -1,6 +1,6 @@
 // Which of the names that there are somebody may have meant.
 //
-// Context: run_if_memory_lasts().
+// Context: run_or_abandon_on_oom().
 #pragma once
 
 #include <algorithm>

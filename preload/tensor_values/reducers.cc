@@ -37,7 +37,7 @@ void each_finite(const TensorView& view, F f) {
 bool norms_of(const TensorView& view, PageArray<double>& out) {
   TensorView item = view;
   const int64_t items = view.ndim == 0 ? 1 : view.sizes[0];
-  if (items > kMostItems) return false;
+  if (items > kMaxItems) return false;
   if (view.ndim > 0) {
     --item.ndim;
     ++item.sizes;

@@ -11,7 +11,7 @@ namespace tensorscope::tensor_values {
 
 // L2 norms of the finite elements of each item of the first dimension; of the whole, where there is none.
 inline constexpr char kNorms[] = "norms";
-inline constexpr int64_t kMostItems = 1 << 16;
+inline constexpr int64_t kMaxItems = 1 << 16;
 bool norms_of(const TensorView& view, PageArray<double>& out);
 
 // XXH3 of the elements.

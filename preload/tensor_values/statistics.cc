@@ -281,8 +281,8 @@ void each_piece(const TensorView& view, void (*f)(const void*, int64_t, void*), 
   if (view.numel == 0) return;
   if (view.contiguous) return f(view.data, view.numel, context);
   // Rows of the last dimension are gathered; of all before it, one index each.
-  constexpr int kMostDims = 64, kPieceBytes = 4096;
-  int64_t at[kMostDims] = {};
+  constexpr int kMaxDims = 64, kPieceBytes = 4096;
+  int64_t at[kMaxDims] = {};
   alignas(32) char piece[kPieceBytes];
   const int64_t room = kPieceBytes / view.itemsize;
   const int64_t width = view.sizes[view.ndim - 1], stride = view.strides[view.ndim - 1] * view.itemsize;

@@ -5,7 +5,7 @@
 namespace tensorscope::tensor_values {
 
 bool TensorSlice::take(const TensorView& whole, const std::vector<rules::SliceStep>& slice) {
-  if (slice.size() > size_t(whole.ndim) || whole.ndim > kMostDimensions) return false;
+  if (slice.size() > size_t(whole.ndim) || whole.ndim > kMaxDimensions) return false;
   view_ = whole;
   view_.sizes = sizes_;
   view_.strides = strides_;

@@ -16,8 +16,8 @@ class TensorSlice {
   const TensorView& view() const { return view_; }
 
  private:
-  static constexpr int kMostDimensions = 64;
-  int64_t sizes_[kMostDimensions], strides_[kMostDimensions];
+  static constexpr int kMaxDimensions = 64;
+  int64_t sizes_[kMaxDimensions], strides_[kMaxDimensions];
   TensorView view_;
 };
 

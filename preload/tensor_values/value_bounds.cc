@@ -27,10 +27,10 @@ int largest_power(int dtype) {
   }
 }
 
-constexpr int kMostArguments = 4;
+constexpr int kMaxArguments = 4;
 // A division by a number is a multiplication with its reciprocal, which has to be a number of the dtype.
 constexpr double kSmallestDivisor = 0x1p-10, kLargestDivisor = 0x1p10;
-constexpr double kMostFactor = 8;  // of a power
+constexpr double kMaxFactor = 8;  // of a power
 
 bool power_of_number(double number, int& out) {
   if (!std::isfinite(number)) return false;
@@ -59,10 +59,10 @@ uint64_t owner_of(const TensorView& view) {
 Power bound_of_result(Bound bound, int dtype, const BoundArgument* arguments, size_t count) {
   const int most = largest_power(dtype);
   if (most < 0) return kNoPower;
-  const BoundArgument* at[kMostArguments] = {};
+  const BoundArgument* at[kMaxArguments] = {};
   for (size_t i = 0; i < count; ++i) {
     const BoundArgument& argument = arguments[i];
-    if (argument.position < kMostArguments && at[argument.position] == nullptr) at[argument.position] = &argument;
+    if (argument.position < kMaxArguments && at[argument.position] == nullptr) at[argument.position] = &argument;
   }
   int a = 0, b = 0, result = 0;
   switch (bound) {
@@ -115,7 +115,7 @@ Power bound_of_result(Bound bound, int dtype, const BoundArgument* arguments, si
     case Bound::power: {
       if (!power_of(at[0], a) || at[1] == nullptr || !at[1]->is_number) return kNoPower;
       const double exponent = at[1]->number;
-      if (!(exponent >= 1 && exponent <= kMostFactor) || exponent != std::floor(exponent)) return kNoPower;
+      if (!(exponent >= 1 && exponent <= kMaxFactor) || exponent != std::floor(exponent)) return kNoPower;
       result = int(exponent) * std::max(a, 0);
       break;
     }

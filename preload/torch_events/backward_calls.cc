@@ -10,8 +10,8 @@
 #include <new>
 #include <utility>
 
-#include "live/recorder.h"
 #include "live/snapshot_view.h"
+#include "live/tracker.h"
 #include "support/clock.h"
 #include "support/fresh_in_child.h"
 #include "support/loaded_object.h"
@@ -29,8 +29,8 @@ using values_file::count_loss;
 
 constexpr char kPeek[] = "_ZN2at15sequence_number4peekEv";
 constexpr char kTask[] = "_ZN5torch8autograd25get_current_graph_task_idEv";  // from torch 2.0 on
-constexpr size_t kMostForwards = size_t{1} << 16;  // of a thread: beyond, older ones are forgotten
-constexpr int kMostThreads = 64;
+constexpr size_t kMaxForwards = size_t{1} << 16;  // of a thread: beyond, older ones are forgotten
+constexpr int kMaxThreads = 64;
 
 // A node that has run.
 struct NodeRun {
@@ -76,7 +76,7 @@ struct RunningNode {
 struct BackwardState {
   Mutex lock;
   PageArray<RunningNode> running GUARDED_BY(lock);
-  Forwards* threads[kMostThreads] GUARDED_BY(lock) = {};
+  Forwards* threads[kMaxThreads] GUARDED_BY(lock) = {};
   int thread_count GUARDED_BY(lock) = 0;
   PageArray<format::CallRow> done GUARDED_BY(lock);  // of passes after which another one ran the same nodes
 };
@@ -99,7 +99,7 @@ Forwards* of_this_thread(BackwardState& state) {
   made->thread = live::calling_thread();
   made->system_thread = uint32_t(syscall(SYS_gettid));
   const MutexGuard guard(state.lock);
-  if (state.thread_count == kMostThreads) {
+  if (state.thread_count == kMaxThreads) {
     delete made;
     return nullptr;
   }
@@ -236,7 +236,7 @@ bool may_go_on(const BackwardState& state, const NodeRun& run) REQUIRES(state.lo
 }
 
 void forget_old(Forwards& forwards) {
-  constexpr size_t kKept = kMostForwards / 2;
+  constexpr size_t kKept = kMaxForwards / 2;
   PageArray<Forward> kept;
   const size_t gone = forwards.calls.size() - kKept;
   if (!kept.append(forwards.calls.begin() + gone, kKept)) return;
@@ -286,7 +286,7 @@ uint64_t forward_begins(const format::CallRow& row, bool has_row, const void* co
   Forwards* const forwards = state ? of_this_thread(*state) : nullptr;
   if (!forwards) return 0;
   const MutexGuard guard(state->lock);
-  if (forwards->innermost == 0 && forwards->calls.size() >= kMostForwards) forget_old(*forwards);
+  if (forwards->innermost == 0 && forwards->calls.size() >= kMaxForwards) forget_old(*forwards);
   Forward forward = {row, g_peek(), UINT64_MAX, forwards->innermost, context, has_row, {}, 0};
   if (!forwards->calls.push(forward)) return 0;
   return forwards->innermost = forwards->forgotten + forwards->calls.size();

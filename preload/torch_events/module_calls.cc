@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "live/device_table.h"
-#include "live/recorder.h"
-#include "python/agent/graph/attributes.h"
-#include "python/agent/graph/type_fields.h"
+#include "live/tracker.h"
+#include "python/heap_inspector/graph/attributes.h"
+#include "python/heap_inspector/graph/type_fields.h"
 #include "python/method.h"
 #include "python/module_entry.h"
 #include "python/objects.h"
@@ -24,10 +24,10 @@
 #include "tensorscope/values_format.h"
 #include "torch_events/at_thread_end.h"
 #include "torch_events/backward_calls.h"
-#include "torch_events/first_operations.h"
 #include "torch_events/optimizer_source.h"
 #include "torch_events/saved_tensors.h"
 #include "torch_events/steps.h"
+#include "torch_events/torch_layout_probe.h"
 #include "values_file/source_places.h"
 #include "values_file/value_store.h"
 #include "values_file/values_switch.h"
@@ -58,7 +58,7 @@ struct Running {
   const void* operations;  // what the listener wants of those within; null: nothing
 };
 
-constexpr int kMostTries = 4;
+constexpr int kMaxTries = 4;
 
 struct Calls {
   Calls(const CallSettings& given, CallListener& listens) : settings(given), listener(listens) {}
@@ -121,7 +121,7 @@ void end_call(Calls& calls, const Running& call, bool raised, bool unfinished) {
   const uint64_t saved = saves_end(call.saves);
   const std::vector<Running>& all = running();
   const auto caller = std::find_if(all.rbegin(), all.rend(), [](const Running& each) { return each.recorded; });
-  const Step step = current_step();
+  const OptimizerStep step = current_step();
   const Device device = live::g_devices.device(calls.device);
   uint16_t flags = 0;
   if (raised) flags |= uint16_t(CallFlag::raised);
@@ -148,7 +148,7 @@ void add_backward_rows(bool all = false) { add_backward_calls(next_call_id, all)
 
 uint64_t follow_forward(const Calls& calls, uint64_t id, const CalledModule& module, uint32_t site, uint32_t index,
                         Mode mode, bool recorded, const void* operations) {
-  const Step step = current_step();
+  const OptimizerStep step = current_step();
   const Device device = live::g_devices.device(calls.device);
   return forward_begins(format::CallRow(id, 0, 0, 0, 0, 0, 0, 0, module.path_id, module.class_id, site, step.number,
                                         step.pass, index, 0, format::StepMode(mode), device.type, 0),
@@ -156,7 +156,7 @@ uint64_t follow_forward(const Calls& calls, uint64_t id, const CalledModule& mod
 }
 
 Mode mode_of_module(const Gil& gil, Object* module) {
-  python::agent::Attributes attributes(gil);
+  python::heap_inspector::Attributes attributes(gil);
   Object* training = attributes.find(module, "training");
   if (!training || !python::is_exactly(training, gil->PyBool_Type)) return Mode::unknown;
   return gil->PyObject_IsTrue(training) == 1 ? Mode::train : Mode::eval;
@@ -169,10 +169,10 @@ Object* module_object(const Gil& gil, const char* name) {
 
 // Not earlier: while torch is imported its operations may wait for the import. Another thread may call a module
 // meanwhile, since the GIL is given up: one look is enough.
-void learn_from_first_operations(const Gil& gil, Calls& calls) {
+void learn_from_layout_probe(const Gil& gil, Calls& calls) {
   if (calls.tries_left == 0 || calls.learns || !running().empty() || live::running_node_address() != nullptr) return;
   calls.learns = true;
-  if (run_first_operations(gil, module_object(gil, "torch"))) --calls.tries_left;
+  if (run_torch_layout_probe(gil, module_object(gil, "torch"))) --calls.tries_left;
   calls.learns = false;
   if (knows_nodes()) calls.tries_left = 0;
 }
@@ -225,8 +225,8 @@ void call_ends(const Gil& gil, Calls& calls, const ModuleCall& ended) {
   const Running call = all.back();
   calls.listener.call_ends(gil, *call.module, ended, {call.id, call.module->path_id, call.site, call.index});
   // A checkpoint ends what it computes again by an exception, once it has all that backward needs.
-  const bool failed =
-      !ended.result && strcmp(python::agent::short_name_of_class(gil, ended.exception), "_StopRecomputationError") != 0;
+  const bool failed = !ended.result && strcmp(python::heap_inspector::short_name_of_class(gil, ended.exception),
+                                              "_StopRecomputationError") != 0;
   all.pop_back();
   end_call(calls, call, failed, false);
 }
@@ -248,7 +248,7 @@ void with_scope(const Gil& gil, Work work) {
 
 void begins(const Gil& gil, const ModuleCall& call) {
   with_scope(gil, [&](Calls& calls) {
-    learn_from_first_operations(gil, calls);
+    learn_from_layout_probe(gil, calls);
     call_begins(gil, calls, call.module, call.stack);
   });
 }
@@ -291,7 +291,7 @@ void start_module_calls(const CallSettings& settings, CallListener& listener) {
 
 bool register_hooks(const Gil& gil) {
   if (!g_calls || !python::imported_whole(gil, "torch.nn.modules.module") ||
-      !python::imported_whole(gil, "torch.optim.optimizer") || !python::agent::check_type_fields(gil)) {
+      !python::imported_whole(gil, "torch.optim.optimizer") || !python::heap_inspector::check_type_fields(gil)) {
     return g_calls == nullptr;
   }
   Object* torch = module_object(gil, "torch");
@@ -315,7 +315,7 @@ bool register_hooks(const Gil& gil) {
     const char* why = follow_forwards();
     if (!why && g_calls->settings.record_calls) why = follow_backward(g_calls->device);
     if (why) count_loss("backward", why);
-    g_calls->tries_left = why ? 0 : kMostTries;
+    g_calls->tries_left = why ? 0 : kMaxTries;
   }
   if (g_calls->settings.record_calls) follow_saved_tensors();
   if (!done) count_loss("steps", "the hooks could not be registered with torch.optim");

@@ -45,7 +45,7 @@ constexpr std::string_view kFinite[] = {
     "zeros",
     "zeros_like",
 };
-constexpr std::string_view kMoved[] = {
+constexpr std::string_view kCopied[] = {
     "_conj_physical",
     "_copy_from",
     "_reshape_copy",
@@ -118,7 +118,7 @@ constexpr std::string_view kMoved[] = {
     "view_copy",
     "vstack",
 };
-constexpr std::string_view kPlaced[] = {
+constexpr std::string_view kFilled[] = {
     "_pad_enum",  "clamp",    "clamp_max", "clamp_min",     "clip",        "constant_pad_nd",
     "fill",       "full",     "full_like", "index_fill",    "masked_fill", "masked_scatter",
     "nan_to_num", "new_full", "pad",       "scalar_tensor", "scatter",     "where",
@@ -138,7 +138,7 @@ constexpr std::string_view kUninitialised[] = {
     "resize_as",
 };
 
-constexpr std::string_view kGiven[] = {"lift", "lift_fresh", "lift_fresh_copy", "set"};
+constexpr std::string_view kExternal[] = {"lift", "lift_fresh", "lift_fresh_copy", "set"};
 constexpr std::string_view kUnchanged[] = {
     "as_strided", "detach", "rename", "requires_grad", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze",
 };
@@ -184,7 +184,7 @@ template <size_t N>
 constexpr bool sorted(const std::string_view (&names)[N]) {
   return std::is_sorted(std::begin(names), std::end(names));
 }
-static_assert(sorted(kFinite) && sorted(kMoved) && sorted(kPlaced) && sorted(kUninitialised) && sorted(kGiven) &&
+static_assert(sorted(kFinite) && sorted(kCopied) && sorted(kFilled) && sorted(kUninitialised) && sorted(kExternal) &&
               sorted(kUnchanged));
 
 template <size_t N>
@@ -192,14 +192,14 @@ bool is_one_of(std::string_view name, const std::string_view (&names)[N]) {
   return std::binary_search(std::begin(names), std::end(names), name);
 }
 
-Makes made_by(std::string_view name) {
-  if (is_one_of(name, kFinite)) return Makes::finite;
-  if (is_one_of(name, kMoved)) return Makes::moved;
-  if (is_one_of(name, kPlaced)) return Makes::placed;
-  if (is_one_of(name, kUninitialised)) return Makes::uninitialised;
-  if (is_one_of(name, kGiven)) return Makes::given;
-  if (is_one_of(name, kUnchanged)) return Makes::nothing;
-  return Makes::computed;
+ValueOrigin origin_of(std::string_view name) {
+  if (is_one_of(name, kFinite)) return ValueOrigin::finite;
+  if (is_one_of(name, kCopied)) return ValueOrigin::copied;
+  if (is_one_of(name, kFilled)) return ValueOrigin::filled;
+  if (is_one_of(name, kUninitialised)) return ValueOrigin::uninitialised;
+  if (is_one_of(name, kExternal)) return ValueOrigin::external;
+  if (is_one_of(name, kUnchanged)) return ValueOrigin::nothing;
+  return ValueOrigin::computed;
 }
 
 // By address, which is that of a registered operation's own name; the text is compared, since an operation may go.
@@ -232,9 +232,9 @@ OperationKind kind_of_name(std::string_view name) {
   }
   const bool each = name.starts_with("_foreach_");
   if (each) name.remove_prefix(9);
-  kind.makes = made_by(name);
+  kind.origin = origin_of(name);
   if (!each && !kind.foreign) kind.bound = bound_by(name);
-  kind.replaces = kind.writes && (kind.makes == Makes::finite || name == "fill" || name == "copy");
+  kind.replaces = kind.writes && (kind.origin == ValueOrigin::finite || name == "fill" || name == "copy");
   return kind;
 }
 

@@ -11,18 +11,18 @@
 
 namespace tensorscope::torch_events {
 
-enum class Makes : uint8_t {
+enum class ValueOrigin : uint8_t {
   computed,       // new values
   finite,         // values that are always finite: zeros, random numbers
-  moved,          // values of its arguments, in other places or another dtype
-  placed,         // ... and a number that the program gave: full, masked_fill, where
+  copied,         // values of its arguments, in other places or another dtype
+  filled,         // ... and a number that the program gave: full, masked_fill, where
   uninitialised,  // memory that nobody has written: empty
-  given,          // values that no operation wrote: torch.tensor(), a storage from a file
+  external,       // values that no operation wrote: torch.tensor(), a storage from a file
   nothing,        // the values stay as they are: detach_, squeeze_
 };
 
 struct OperationKind {
-  Makes makes = Makes::computed;
+  ValueOrigin origin = ValueOrigin::computed;
   tensor_values::Bound bound = tensor_values::Bound::none;  // of its result
   bool foreign = false;        // not torch's own: it may go on writing when it is over, as communication does
   bool writes = false;         // its first argument: the name ends in "_"

@@ -29,8 +29,8 @@ constexpr char kInputCount[] = "_ZNK2at14RecordFunction10num_inputsEv";
 constexpr char kOutputCount[] = "_ZNK2at14RecordFunction11num_outputsEv";
 constexpr char kListClass[] = "N3c106detail8ListImplE";
 
-constexpr uint32_t kFirstListTag = 8, kMostTags = 64;
-constexpr size_t kMostElements = 1 << 16;
+constexpr uint32_t kFirstListTag = 8, kMaxTags = 64;
+constexpr size_t kMaxElements = 1 << 16;
 
 // std::unique_ptr<ObserverContext>: not trivial, so it is returned through a hidden pointer.
 struct ContextPointer {
@@ -58,8 +58,8 @@ struct Torch {
 };
 
 Torch g_torch;
-constexpr int kMostListeners = 2;
-OperationListener g_listeners[kMostListeners];
+constexpr int kMaxListeners = 2;
+OperationListener g_listeners[kMaxListeners];
 constinit std::atomic<int> g_listener_count{0};
 
 // Torch's numbers of our callbacks: for operations and for the nodes of backward passes; 0: none.
@@ -142,7 +142,7 @@ template <typename Call>
 void tell_listeners(Call call) {
   if (t_only_teach) return;
   const int count = g_listener_count.load(std::memory_order_acquire);
-  bool outside[kMostListeners] = {};
+  bool outside[kMaxListeners] = {};
   if (HookScope scope; scope) {
     for (int i = 0; i < count; ++i) outside[i] = call(g_listeners[i]);
   }
@@ -213,14 +213,14 @@ void on_node_end(const void* record_function, void*) { g_backward_listener.end(r
 }  // namespace
 
 TraceLayoutFinder::Contents TraceLayoutFinder::values_at(uint64_t address, size_t count) const {
-  constexpr size_t kMost = 32;
-  Value values[kMost];
-  if (address == 0 || address % 8 != 0 || count > kMost || !world_.read(address, values, count * sizeof(Value))) {
+  constexpr size_t kMax = 32;
+  Value values[kMax];
+  if (address == 0 || address % 8 != 0 || count > kMax || !world_.read(address, values, count * sizeof(Value))) {
     return Contents::no_values;
   }
   Contents contents = Contents::no_tensors;
   for (size_t i = 0; i < count; ++i) {
-    if (values[i].tag >= kMostTags) return Contents::no_values;
+    if (values[i].tag >= kMaxTags) return Contents::no_values;
     if (values[i].tag != kTensorTag) continue;
     if (!world_.live_tensor(values[i].payload)) return Contents::no_values;
     contents = Contents::tensors;
@@ -320,7 +320,7 @@ const char* trace_operations(const OperationListener& listener) {
   }
   find(kOverload, g_torch.overload_name);
   const int count = g_listener_count.load(std::memory_order_relaxed);
-  if (count == kMostListeners) return "two parts of the profiler follow operations already";
+  if (count == kMaxListeners) return "two parts of the profiler follow operations already";
   g_listeners[count] = listener;
   g_listener_count.store(count + 1, std::memory_order_release);
   if (count == 0) g_of_operations.store(g_torch.add_global_callback({on_start, on_end}), std::memory_order_relaxed);
@@ -373,7 +373,7 @@ void each_tensor(const Value& value, TensorVisitor visit, void* context) {
   const auto* object = reinterpret_cast<const char*>(value.payload);
   const Value* range[2];
   memcpy(range, object + g_learnt.list_elements.load(std::memory_order_relaxed), sizeof range);
-  if (size_t(range[1] - range[0]) > kMostElements) return;
+  if (size_t(range[1] - range[0]) > kMaxElements) return;
   for (const Value* element = range[0]; element != range[1]; ++element) {
     if (element->tag == kTensorTag && element->payload != 0) {
       visit(reinterpret_cast<const void*>(element->payload), context);

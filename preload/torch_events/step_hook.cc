@@ -1,6 +1,6 @@
 #include "torch_events/step_hook.h"
 
-#include "python/agent/graph/type_fields.h"
+#include "python/heap_inspector/graph/type_fields.h"
 #include "python/method.h"
 #include "python/objects.h"
 #include "support/options.h"
@@ -62,7 +62,8 @@ void want_step_hook() { g_hook_wanted = true; }
 
 bool register_step_hook(const python::Gil& gil) {
   if (!g_hook_wanted || g_hook_registered || has_module_calls()) return true;
-  if (!python::imported_whole(gil, "torch.optim.optimizer") || !python::agent::check_type_fields(gil)) return false;
+  if (!python::imported_whole(gil, "torch.optim.optimizer") || !python::heap_inspector::check_type_fields(gil))
+    return false;
   Object* modules = gil->PyImport_GetModuleDict();
   Object* torch = modules ? python::entry(gil, modules, "torch") : nullptr;
   Object* optim = modules ? python::entry(gil, modules, "torch.optim.optimizer") : nullptr;

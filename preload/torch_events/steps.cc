@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "live/recorder.h"
 #include "live/step_marks.h"
+#include "live/tracker.h"
 #include "support/fresh_in_child.h"
 
 namespace tensorscope::torch_events {
@@ -23,13 +23,13 @@ std::atomic<bool> g_marked{false}, g_counted{false};
 std::atomic<void (*)()> g_step_listener{nullptr};
 
 void tell_step() {
-  const Step step = current_step();
+  const OptimizerStep step = current_step();
   live::step_seen(step.number, step.pass, uint8_t(step.mode));
 }
 
 }  // namespace
 
-Step current_step() {
+OptimizerStep current_step() {
   const Mode mode = g_step_counts.mode.load(std::memory_order_relaxed);
   const uint32_t passes =
       (mode == Mode::eval ? g_step_counts.eval_passes : g_step_counts.train_passes).load(std::memory_order_relaxed);

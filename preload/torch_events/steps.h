@@ -10,14 +10,14 @@ namespace tensorscope::torch_events {
 
 enum class Mode : uint8_t { unknown, train, eval };  // by the flag of the outermost module
 
-struct Step {
+struct OptimizerStep {
   uint32_t number =
       0;              // from 0; in evaluation the number of its pass, in training that of the optimizer's steps so far
   uint32_t pass = 0;  // calls of outermost modules in this mode before this one
   Mode mode = Mode::unknown;
 };
 
-Step current_step();
+OptimizerStep current_step();
 
 // How many steps have ended so far; -1: nobody counts them.
 int64_t counted_steps();

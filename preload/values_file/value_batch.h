@@ -12,7 +12,7 @@
 
 namespace tensorscope::values_file {
 
-inline constexpr size_t kMostRows = size_t{1} << 16;  // of one chunk, as its reader wants it
+inline constexpr size_t kMaxRows = size_t{1} << 16;  // of one chunk, as its reader wants it
 
 struct SeriesRow {
   uint64_t value;  // its serial

@@ -25,9 +25,9 @@ namespace tensorscope::values_file {
 
 namespace {
 
-constexpr size_t kWakeBytes = size_t{4} << 20;    // waiting: the writer is woken
-constexpr size_t kMostBytes = size_t{256} << 20;  // waiting: elements are left out
-constexpr size_t kMostLosses = 32;
+constexpr size_t kWakeBytes = size_t{4} << 20;   // waiting: the writer is woken
+constexpr size_t kMaxBytes = size_t{256} << 20;  // waiting: elements are left out
+constexpr size_t kMaxLosses = 32;
 constexpr uint64_t kNsInMs = 1'000'000;
 constexpr uint64_t kLongestWaitNs = 10'000'000'000;
 constexpr uint64_t kLongestWaitAtExitNs = 1'000'000'000;
@@ -37,7 +37,7 @@ struct Store {
   ValueBatch waiting;
   python::TextPool texts;
   uint64_t values = 0, calls = 0;
-  LossRow losses[kMostLosses] = {};
+  LossRow losses[kMaxLosses] = {};
   size_t loss_rows = 0;
   bool losses_changed = false;
   bool finished = false;
@@ -64,7 +64,7 @@ void count_under_lock(Store& store, const char* what, const char* detail) {
       return;
     }
   }
-  if (store.loss_rows == kMostLosses) return;
+  if (store.loss_rows == kMaxLosses) return;
   store.losses[store.loss_rows++] = {what, detail, 1};
   log(LogLevel::warning, "not recorded from here on, as a rule or at times: {}: {}", what, detail);
   store.losses_changed = true;
@@ -73,12 +73,12 @@ void count_under_lock(Store& store, const char* what, const char* detail) {
 // 0: counted as lost.
 uint64_t add_under_lock(Store& store, format::ValueRow& row, const ValueParts& parts) {
   ValueBatch& batch = store.waiting;
-  if (batch.rows.size() >= kMostRows) {
+  if (batch.rows.size() >= kMaxRows) {
     count_under_lock(store, "values", "the disk is slower than the program");
     return 0;
   }
   bool elements = parts.elements && parts.view;
-  if (elements && batch.bytes() > kMostBytes) {
+  if (elements && batch.bytes() > kMaxBytes) {
     elements = false;
     count_under_lock(store, "elements", "the disk is slower than the program");
   }
@@ -105,7 +105,7 @@ void wait_for_room(Store& store) {
     const uint32_t seen = store.emptied.load(std::memory_order_acquire);
     {
       const MutexGuard guard(store.lock);
-      if (store.waiting.bytes() < kMostBytes) return;
+      if (store.waiting.bytes() < kMaxBytes) return;
     }
     wake_writer(store);
     if (!futex_wait_until(store.emptied, seen, until)) return;
@@ -116,7 +116,7 @@ void wait_for_room(Store& store) {
 void write_waiting(Store& store) {
   if (store.writer.failed()) return;
   ValueBatch batch;
-  LossRow losses[kMostLosses];
+  LossRow losses[kMaxLosses];
   size_t loss_rows = 0;
   {
     const MutexGuard guard(store.lock);
@@ -207,7 +207,7 @@ uint64_t add_value(format::ValueRow row, const ValueParts& parts) {
     const MutexGuard guard(store->lock);
     if (store->finished || store->writer.failed()) return 0;
     serial = add_under_lock(*store, row, parts);
-    much = store->waiting.bytes() > kWakeBytes || store->waiting.rows.size() > kMostRows / 2;
+    much = store->waiting.bytes() > kWakeBytes || store->waiting.rows.size() > kMaxRows / 2;
   }
   if (much) wake_writer(*store);
   return serial;
@@ -222,7 +222,7 @@ void add_call(const format::CallRow& row) {
     if (store->finished || store->writer.failed()) return;
     format::CallRow own = row;
     if (own.thread() == 0) own.mutate_thread(thread_number());
-    if (store->waiting.bytes() > kMostBytes || !store->waiting.calls.push(own)) {
+    if (store->waiting.bytes() > kMaxBytes || !store->waiting.calls.push(own)) {
       return count_under_lock(*store, "calls", "the disk is slower than the program");
     }
     store->has_waiting.store(true, std::memory_order_relaxed);
@@ -263,7 +263,7 @@ void flush() {
   store->flushed_ns = now;
   const uint32_t asked = store->asked.load(std::memory_order_acquire);
   store->has_waiting.store(false, std::memory_order_relaxed);
-  run_if_memory_lasts([&] { write_waiting(*store); });
+  run_or_abandon_on_oom([&] { write_waiting(*store); });
   store->served.store(asked, std::memory_order_release);
   futex_change_and_wake(store->flushes);
 }
@@ -301,7 +301,7 @@ void finish_file(const std::vector<UnmatchedWatch>& unmatched) {
   }
   const SignalsBlocked blocked;
   const MutexGuard guard(store->writing);
-  run_if_memory_lasts([&] {
+  run_or_abandon_on_oom([&] {
     write_waiting(*store);
     const bool wanted = store->writer.exists() || !unmatched.empty();
     if (wanted && !store->writer.failed()) store->writer.write_end(unmatched);

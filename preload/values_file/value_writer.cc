@@ -19,7 +19,7 @@ namespace {
 
 using format::ValueFlag;
 
-constexpr size_t kMostData = size_t{256} << 20;  // of one chunk
+constexpr size_t kMaxData = size_t{256} << 20;   // of one chunk
 constexpr size_t kPieceBytes = size_t{4} << 20;  // of rows that are written together
 
 bool has_part(const format::ValueRow& row, ValueFlag flag) { return (row.flags() & uint16_t(flag)) != 0; }
@@ -141,8 +141,8 @@ bool ValueWriter::write_part_of_data(const uint8_t* data, size_t size) {
 }
 
 bool ValueWriter::write_data(const uint8_t* data, size_t size) {
-  for (size_t begin = 0; begin < size; begin += kMostData) {
-    if (!write_part_of_data(data + begin, std::min(kMostData, size - begin))) return false;
+  for (size_t begin = 0; begin < size; begin += kMaxData) {
+    if (!write_part_of_data(data + begin, std::min(kMaxData, size - begin))) return false;
   }
   return true;
 }
@@ -204,8 +204,8 @@ bool ValueWriter::write_values(ValueBatch& batch) {
 }
 
 bool ValueWriter::write_calls(const ValueBatch& batch) {
-  for (size_t begin = 0; begin < batch.calls.size(); begin += kMostRows) {
-    const size_t count = std::min(kMostRows, batch.calls.size() - begin);
+  for (size_t begin = 0; begin < batch.calls.size(); begin += kMaxRows) {
+    const size_t count = std::min(kMaxRows, batch.calls.size() - begin);
     ValuesChunk chunk(format::kCalls, count * sizeof(format::CallRow) + 1024);
     auto rows = chunk.builder().CreateVectorOfStructs(batch.calls.data() + begin, count);
     if (!chunk.append_to(*this, format::CreateCalls(chunk.builder(), rows))) return false;

@@ -136,7 +136,7 @@ Object* record(Object*, Object* arguments) {
     if (!take_token(gil, gil->PyTuple_GetItem(arguments, 0), value)) return;
     Object* const result = gil->PyTuple_GetItem(arguments, 1);
     const bool unchanged = gil->PyObject_IsTrue(gil->PyTuple_GetItem(arguments, 2)) == 1;
-    const bool done = run_if_memory_lasts([&] {
+    const bool done = run_or_abandon_on_oom([&] {
       if (unchanged && value.value.tensor.impl) {
         take_tensor(g_callbacks->watches[value.watch], value.watch, value.name, value.value.tensor, value.origin);
       } else {
@@ -237,7 +237,7 @@ bool load(const Gil& gil, Callbacks& callbacks) {
 void call_take(const Gil& gil, Callbacks& callbacks, const RememberedValue& value) {
   const long long token = callbacks.next_token++;
   g_given->given[token] = value;
-  const torch_events::Step& step = value.origin.step;
+  const torch_events::OptimizerStep& step = value.origin.step;
   const Owned number(gil, gil->PyLong_FromLongLong(value.watch));
   const Owned name(gil, gil->PyUnicode_DecodeFSDefault(text_of_id(value.name).c_str()));
   const Owned of_gradient(gil, gil->PyBool_FromLong(value.value.of_gradient));

@@ -12,7 +12,7 @@
 #include "python/interpreter.h"
 #include "python/named_tensors.h"
 #include "tensorscope/rules/watch_spec.h"
-#include "watch/taken_tensors.h"
+#include "watch/tensor_capture.h"
 
 namespace tensorscope::watch {
 

@@ -35,7 +35,7 @@ struct DeviceValue {
 bool is_taken_on_device(tensor_values::Readable readable, const tensor_values::TensorView& view);
 
 // What is sorted takes memory of the device for a moment: 16 to 24 bytes an element.
-inline constexpr int64_t kMostSorted = int64_t{1} << 23;
+inline constexpr int64_t kMaxSorted = int64_t{1} << 23;
 
 // Null: it will be in the file, later. Else why not; a literal.
 const char* take_on_device(const python::Gil& gil, DeviceValue value);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "python/agent/graph/attributes.h"
-#include "python/agent/program_objects.h"
+#include "python/heap_inspector/graph/attributes.h"
+#include "python/heap_inspector/program_objects.h"
 #include "python/objects.h"
 #include "tensor_values/nearest.h"
 #include "tensorscope/rules/wrapper_paths.h"
@@ -23,7 +23,7 @@ using rules::WatchOf;
 using rules::WatchSpec;
 using values_file::text_id;
 
-constexpr int kMostLooks = 8;
+constexpr int kMaxLooks = 8;
 constexpr unsigned kLookMs = 3000;
 constexpr int kDeepestModule = 64;
 
@@ -77,7 +77,7 @@ WatchedModule* ModulePaths::known(const Gil& gil, Object* module) const {
 
 WatchedModule* ModulePaths::of(const Gil& gil, Object* module, const WatchedModule* caller) {
   if (WatchedModule* there = known(gil, module)) return there;
-  if (looks_ < kMostLooks) {
+  if (looks_ < kMaxLooks) {
     ++looks_;
     look_at_program(gil);
     if (WatchedModule* there = known(gil, module)) return there;
@@ -114,7 +114,7 @@ WatchedModule* ModulePaths::add(const Gil& gil, Object* module, std::string path
 }
 
 void ModulePaths::name_children(const Gil& gil, Object* module, const std::string& path, int depth) {
-  python::agent::Attributes attributes(gil);
+  python::heap_inspector::Attributes attributes(gil);
   Object* children = depth < kDeepestModule ? attributes.find(module, "_modules") : nullptr;
   each_entry(gil, children, [&](Object* key, Object* child) {
     if (child == gil->_Py_NoneStruct || known(gil, child)) return true;
@@ -128,7 +128,7 @@ bool ModulePaths::look_at_program(const Gil& gil) {
   python::Names names;
   python::References references;
   python::ProcessGroups groups;
-  python::agent::look_at_objects(gil, python::Deadline::in_ms(kLookMs), {}, names, references, groups);
+  python::heap_inspector::look_at_objects(gil, python::Deadline::in_ms(kLookMs), {}, names, references, groups);
   for (const python::ModuleName& each : names.modules) {
     if (rules::wraps_as_module(each.class_name)) wrappers_.insert(rules::path_segments(each.path));
   }
@@ -166,7 +166,7 @@ void ModulePaths::choose(WatchedModule& module) const {
 }
 
 void ModulePaths::find_attributes(const Gil& gil, Object* object, WatchedModule& module) {
-  python::agent::Attributes attributes(gil);
+  python::heap_inspector::Attributes attributes(gil);
   const auto look = [&](const char* field, WatchOf kind) {
     each_entry(gil, attributes.find(object, field), [&](Object* key, Object* value) {
       const std::string_view text = text_of(gil, key);

@@ -2,7 +2,7 @@
 // whole program when a module is called that it does not know, and again (a bounded number of times) when another one
 // comes.
 //
-// Context: with the GIL, which is the lock; under run_if_memory_lasts().
+// Context: with the GIL, which is the lock; under run_or_abandon_on_oom().
 #pragma once
 
 #include <cstdint>

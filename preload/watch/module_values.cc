@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <string>
 
-#include "python/agent/graph/attributes.h"
+#include "python/heap_inspector/graph/attributes.h"
 #include "python/objects.h"
 #include "python/tensors_inside.h"
 #include "tensor_values/tensor_view.h"
 #include "tensorscope/values_format.h"
 #include "values_file/value_store.h"
 #include "watch/callbacks.h"
-#include "watch/taken_tensors.h"
+#include "watch/tensor_capture.h"
 
 namespace tensorscope::watch {
 
@@ -26,7 +26,7 @@ using python::text_of;
 using rules::WatchOf;
 using rules::WatchSpec;
 using torch_events::current_step;
-using torch_events::Step;
+using torch_events::OptimizerStep;
 
 uint32_t name_within(WatchedModule& module, std::string_view way, const char* ending = "") {
   const std::string key = std::string(ending).append(way);
@@ -74,7 +74,7 @@ struct ModuleValues::Taking {
   const std::vector<Wanted>& wanted;
   Origin origin;
   const char* ending;  // between the module's path and the way
-  Step step;
+  OptimizerStep step;
 };
 
 void ModuleValues::take_inside(const python::TensorInside& inside, void* context) {
@@ -90,7 +90,7 @@ void ModuleValues::take_inside(const python::TensorInside& inside, void* context
   }
 }
 
-bool ModuleValues::any_is_due(const std::vector<Wanted>& wanted, const Step& step) const {
+bool ModuleValues::any_is_due(const std::vector<Wanted>& wanted, const OptimizerStep& step) const {
   return std::any_of(wanted.begin(), wanted.end(),
                      [&](const Wanted& each) { return is_due(watches_[each.watch], step); });
 }
@@ -99,7 +99,7 @@ bool ModuleValues::any_is_due(const std::vector<Wanted>& wanted, const Step& ste
 template <typename Structure>
 void ModuleValues::take_all(const Gil& gil, WatchedModule& module, const std::vector<Wanted>& wanted,
                             const Structure& structure, const Origin& origin, const char* ending) {
-  const Step step = current_step();
+  const OptimizerStep step = current_step();
   if (wanted.empty() || !any_is_due(wanted, step)) return;
   Taking taking = {gil, *this, module, wanted, origin, ending, step};
   python::each_tensor_inside(gil, structure, take_inside, &taking);
@@ -117,13 +117,13 @@ void ModuleValues::take_outputs(const Gil& gil, WatchedModule& module, Object* r
 // Of the attributes that are watched, those of this kind.
 template <typename F>
 void ModuleValues::each_attribute(const Gil& gil, WatchOf of, F f) {
-  const Step step = current_step();
+  const OptimizerStep step = current_step();
   paths_.each_with_attributes(gil, [&](Object* object, WatchedModule& module) {
     const bool any = std::any_of(module.attributes.begin(), module.attributes.end(), [&](const auto& attribute) {
       return attribute.of == of && is_due(watches_[attribute.watch], step);
     });
     if (!any) return;
-    python::agent::Attributes attributes(gil);
+    python::heap_inspector::Attributes attributes(gil);
     Object* dict = attributes.find(object, of == WatchOf::buffers ? "_buffers" : "_parameters");
     each_entry(gil, dict, [&](Object* key, Object* value) {
       const std::string_view name = text_of(gil, key);
@@ -156,7 +156,7 @@ void ModuleValues::take_attributes(const Gil& gil, WatchOf of) {
 
 // `state`: the optimizer's, a dict of dicts by parameter.
 void ModuleValues::take_optimizer_state(const Gil& gil, Object* optimizer) {
-  python::agent::Attributes attributes(gil);
+  python::heap_inspector::Attributes attributes(gil);
   Object* state = attributes.find(optimizer, "state");
   each_attribute(gil, WatchOf::optimizer_state,
                  [&](WatchedModule& module, const WatchedModule::Attribute& attribute, Object* parameter) {

@@ -14,7 +14,7 @@
 #include "torch_events/steps.h"
 #include "watch/callbacks.h"
 #include "watch/module_paths.h"
-#include "watch/taken_tensors.h"
+#include "watch/tensor_capture.h"
 
 namespace tensorscope::watch {
 
@@ -40,7 +40,7 @@ class ModuleValues {
   void each_attribute(const python::Gil& gil, rules::WatchOf of, F f);
   void take_for_watch(const python::Gil& gil, uint32_t watch, uint32_t name, const CallbackValue& value,
                       const Origin& origin);
-  bool any_is_due(const std::vector<Wanted>& wanted, const torch_events::Step& step) const;
+  bool any_is_due(const std::vector<Wanted>& wanted, const torch_events::OptimizerStep& step) const;
 
   const std::vector<rules::WatchSpec>& watches_;
   ModulePaths& paths_;

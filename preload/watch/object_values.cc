@@ -1,7 +1,7 @@
 #include "watch/object_values.h"
 
-#include "python/agent/graph/attributes.h"
-#include "python/agent/graph/type_fields.h"
+#include "python/heap_inspector/graph/attributes.h"
+#include "python/heap_inspector/graph/type_fields.h"
 #include "python/objects.h"
 #include "python/tensors_inside.h"
 #include "tensor_values/tensor_view.h"
@@ -18,11 +18,11 @@ using python::Gil;
 using python::live_tensor;
 using python::LiveTensor;
 using python::Object;
-using python::agent::has_flag;
+using python::heap_inspector::has_flag;
 using tensor_values::Readable;
-namespace type_flags = python::agent::type_flags;
+namespace type_flags = python::heap_inspector::type_flags;
 
-constexpr size_t kMostChildren = 256;  // of one wildcard
+constexpr size_t kMaxChildren = 256;  // of one wildcard
 constexpr size_t kLongestPlainText = 4096;
 constexpr size_t kLongestKeyText = 60;
 
@@ -46,7 +46,7 @@ class ValueWalk {
       way_ += step;
       walk(child, at + 1);
       way_.resize(before);
-      return is_pattern(wanted) && ++children < kMostChildren;
+      return is_pattern(wanted) && ++children < kMaxChildren;
     });
     if (python::is_exactly(object, gil_->PyGen_Type))
       values_file::count_loss("values", "a generator is not looked into");
@@ -95,8 +95,8 @@ class ValueWalk {
   bool fields_of_tuple(Object* object, F f) {
     if (!has_flag(object, type_flags::kTuple) || python::is_exactly(object, gil_->PyTuple_Type)) return true;
     const Object* type = python::type_of(object);
-    if ((python::agent::flags_of(type) & type_flags::kHeapType) == 0) return true;
-    Object* names = python::entry(gil_, python::agent::class_dict_of(type), "_fields");
+    if ((python::heap_inspector::flags_of(type) & type_flags::kHeapType) == 0) return true;
+    Object* names = python::entry(gil_, python::heap_inspector::class_dict_of(type), "_fields");
     if (!names || !python::is_exactly(names, gil_->PyTuple_Type)) return true;
     bool more = true;
     python::each_element(gil_, object, [&](ptrdiff_t i, Object* element) {
@@ -204,7 +204,7 @@ class ValueWalk {
   const std::vector<std::string>& within_;
   UseValue use_;
   void* context_;
-  python::agent::Attributes attributes_;
+  python::heap_inspector::Attributes attributes_;
   std::string way_;
   bool found_ = false;
 };

@@ -13,7 +13,7 @@
 #include "python/interpreter.h"
 #include "python/named_tensors.h"
 #include "values_generated.h"
-#include "watch/taken_tensors.h"
+#include "watch/tensor_capture.h"
 
 namespace tensorscope::watch {
 

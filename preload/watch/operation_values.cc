@@ -14,7 +14,7 @@
 #include "torch_events/operation_trace.h"
 #include "values_file/source_places.h"
 #include "values_file/value_store.h"
-#include "watch/taken_tensors.h"
+#include "watch/tensor_capture.h"
 #include "watch/watched_calls.h"
 
 namespace tensorscope::watch {
@@ -22,7 +22,7 @@ namespace tensorscope::watch {
 namespace {
 
 using torch_events::Operation;
-using torch_events::Step;
+using torch_events::OptimizerStep;
 using torch_events::Values;
 using values_file::text_id;
 
@@ -42,9 +42,9 @@ struct NodeName {
   const void* record;
   uint32_t text;  // a number of text_id(): each thread's own memory is small
 };
-constexpr int kMostNested = 4;
+constexpr int kMaxNested = 4;
 struct NodeNames {
-  NodeName all[kMostNested];
+  NodeName all[kMaxNested];
   int count = 0;
 };
 constinit thread_local NodeNames t_nodes = {};
@@ -66,7 +66,7 @@ StackId forward_stack(const void* node) {
 struct TakingResults {
   const char* name;
   const WatchedOperations& watched;
-  Step step;
+  OptimizerStep step;
   Origin origin;
   Way way;
 };
@@ -101,7 +101,7 @@ std::string_view unqualified_node(std::string_view name) {
 void enter_node(const Operation& operation, std::string_view name) {
   NodeNames& nodes = t_nodes;
   while (nodes.count > 0 && nodes.all[nodes.count - 1].record <= operation.record) --nodes.count;
-  if (nodes.count == kMostNested) return;
+  if (nodes.count == kMaxNested) return;
   nodes.all[nodes.count].record = operation.record;
   nodes.all[nodes.count].text = text_id(unqualified_node(name));
   ++nodes.count;
@@ -124,9 +124,9 @@ bool leave_called(const Operation& operation, const Values& results) {
   t_called = nullptr;
   WatchedOperations watched;
   const char* name = operation.name();
-  if (torch_events::kind_of(name).makes == torch_events::Makes::uninitialised || !watched_operations(watched))
+  if (torch_events::kind_of(name).origin == torch_events::ValueOrigin::uninitialised || !watched_operations(watched))
     return false;
-  const Step step = torch_events::current_step();
+  const OptimizerStep step = torch_events::current_step();
   const auto due = [&](uint32_t watch) { return is_due((*watched.specs)[watch], step); };
   if (std::none_of(watched.watches->begin(), watched.watches->end(), due)) return false;
   TakingResults taking = {name, watched, step, {}, {}};

@@ -32,8 +32,8 @@
 #include "watch/callbacks.h"
 #include "watch/device_values.h"
 #include "watch/operation_values.h"
-#include "watch/taken_tensors.h"
-#include "watch/variables/code_points.h"
+#include "watch/tensor_capture.h"
+#include "watch/variables/variable_watch.h"
 #include "watch/watched_calls.h"
 
 namespace tensorscope::watch {
@@ -60,7 +60,7 @@ constinit Starting g_starting;
 FreshInChild g_fresh_starting{g_starting};
 
 constexpr timespec kMillisecond = {0, 1'000'000};
-constexpr int kMostMilliseconds = 2000;  // for Python text of a page
+constexpr int kMaxMilliseconds = 2000;  // for Python text of a page
 constexpr size_t kLongestFile = size_t{1} << 20;
 
 // Returns errno, or 0.
@@ -111,7 +111,7 @@ void try_to_register(const python::Gil& gil) {
   // The source of the hooks may give the GIL up, and there are two who ask.
   if (!waits_for_torch() || g_starting.registering.exchange(true, std::memory_order_acq_rel)) return;
   if (torch_events::register_hooks(gil) && torch_events::register_step_hook(gil)) {
-    register_code_points(gil);
+    register_variable_watch(gil);
     g_waits_for_torch.store(false, std::memory_order_release);
   }
   g_starting.registering.store(false, std::memory_order_release);
@@ -124,7 +124,7 @@ int at_next_chance(void*) {
   g_starting.pending.store(false, std::memory_order_release);
   try_to_register(python::Gil::held(api));
   // The other thread is in the middle of it: a module that is called now would not be seen.
-  for (int i = 0; i < kMostMilliseconds && g_starting.registering.load(std::memory_order_acquire); ++i) {
+  for (int i = 0; i < kMaxMilliseconds && g_starting.registering.load(std::memory_order_acquire); ++i) {
     const python::ReleasedGil released;
     nanosleep(&kMillisecond, nullptr);
   }
@@ -135,7 +135,7 @@ int at_next_chance(void*) {
 void wait_for_start() {
   for (int i = 0; !g_wanted.load(std::memory_order_acquire); ++i) {
     if (g_starting.failed.load(std::memory_order_relaxed)) return;
-    if (i == kMostMilliseconds) return g_starting.failed.store(true, std::memory_order_relaxed);
+    if (i == kMaxMilliseconds) return g_starting.failed.store(true, std::memory_order_relaxed);
     nanosleep(&kMillisecond, nullptr);
   }
 }
@@ -171,7 +171,7 @@ void start(void (*wake_writer)()) {
     g_waits_for_torch.store(step_hook_is_wanted(), std::memory_order_release);
     return;
   }
-  run_if_memory_lasts([&] {
+  run_or_abandon_on_oom([&] {
     rules::WatchSettings settings = read_settings(text ? text : "");
     for (const rules::WatchError& error : settings.errors) say("%s: %s", error.origin.c_str(), error.what.c_str());
     const bool watched = !settings.watches.empty() || calls;
@@ -188,7 +188,7 @@ void start(void (*wake_writer)()) {
     store.most_bytes = settings.most_bytes;
     store.wake_writer = wake_writer;
     start_store(std::move(store));
-    start_taken_tensors();
+    start_tensor_capture();
     const bool operations =
         std::any_of(settings.watches.begin(), settings.watches.end(),
                     [](const rules::WatchSpec& watch) { return watch.of == rules::WatchOf::operations; });
@@ -201,13 +201,13 @@ void start(void (*wake_writer)()) {
   });
 }
 
-void start_for_said_values(const python::Gil* gil) {
+void start_for_api_values(const python::Gil* gil) {
   if (!g_wanted.load(std::memory_order_acquire)) {
     if (g_starting.starting.exchange(true, std::memory_order_acq_rel)) return wait_for_start();
     StoreSettings store;
     store.wake_writer = g_wake_writer;
     start_store(std::move(store));
-    start_taken_tensors();
+    start_tensor_capture();
     g_wanted.store(true, std::memory_order_release);
   }
   // Optimizers' steps and the module that is running are known from now on.

@@ -9,8 +9,8 @@
 namespace tensorscope::watch {
 
 // What libtensorscope.save() and its like need, where nothing is watched. `gil`: null where the calling thread may be
-// without it. Context: under run_if_memory_lasts() and an InsideScope.
-void start_for_said_values(const python::Gil* gil);
+// without it. Context: under run_or_abandon_on_oom() and an InsideScope.
+void start_for_api_values(const python::Gil* gil);
 
 // Reads the options and the watch file. `wake_writer`: has the thread that calls flush() (value_store.h) look. Context:
 // activation.

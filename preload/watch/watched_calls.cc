@@ -71,7 +71,7 @@ class Listener final : public torch_events::CallListener {
 
   void pass_begins(const Gil& gil) override {
     if (!wants_attributes()) return;
-    run_if_memory_lasts([&] {
+    run_or_abandon_on_oom([&] {
       g_watched->values.take_attributes(gil, WatchOf::parameters);
       g_watched->values.take_attributes(gil, WatchOf::buffers);
     });
@@ -103,7 +103,7 @@ class Listener final : public torch_events::CallListener {
 
   void step_begins(const Gil& gil) override {
     if (!wants_attributes()) return;
-    run_if_memory_lasts([&] {
+    run_or_abandon_on_oom([&] {
       g_watched->paths.look_for_attributes(gil);
       g_watched->values.take_attributes(gil, WatchOf::gradients);
     });
@@ -111,7 +111,7 @@ class Listener final : public torch_events::CallListener {
 
   void step_ends(const Gil& gil, Object* optimizer) override {
     if (!wants_attributes()) return;
-    run_if_memory_lasts([&] { g_watched->values.take_optimizer_state(gil, optimizer); });
+    run_or_abandon_on_oom([&] { g_watched->values.take_optimizer_state(gil, optimizer); });
   }
 
   void step_has_ended(uint32_t number) override { remember_step_end(number); }

@@ -10,7 +10,7 @@
 
 #include "python/interpreter.h"
 #include "tensorscope/rules/watch_spec.h"
-#include "watch/taken_tensors.h"
+#include "watch/tensor_capture.h"
 
 namespace tensorscope::watch {
 
@@ -37,7 +37,7 @@ struct WatchedOperations {
 // HookScope.
 bool watched_operations(WatchedOperations& out);
 
-// For values of source code (variables/code_points.h). The watches: any context. The rest: with the GIL.
+// For values of source code (variables/variable_watch.h). The watches: any context. The rest: with the GIL.
 const std::vector<rules::WatchSpec>& all_watches();
 void mark_watch_matched(uint32_t watch);
 const WatchedModule* module_of(const python::Gil& gil, python::Object* module);  // may look at the whole program

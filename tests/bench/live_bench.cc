@@ -11,8 +11,8 @@
 #include <random>
 #include <vector>
 
-#include "live/recorder.h"
 #include "live/snapshot_view.h"
+#include "live/tracker.h"
 #include "stacks/capture.h"
 #include "support/state.h"
 

@@ -179,7 +179,7 @@ void write_recordings(const std::string& folder) {
 
   format::EventEncoder encoder(5000, tensorscope::rules::element_size);
   const std::vector<format::RecordedEvent> events = sample_events(1);
-  std::vector<uint8_t> data(events.size() * format::kMostEventBytes);
+  std::vector<uint8_t> data(events.size() * format::kMaxEventBytes);
   uint8_t* end = data.data();
   for (const format::RecordedEvent& event : events) end = encoder.encode(event, end);
   std::ofstream(folder + "/stream", std::ios::binary) << 'S' << std::string(data.data(), end);

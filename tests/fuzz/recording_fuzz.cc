@@ -97,7 +97,7 @@ void add_wild_events(RecordingBuilder& builder, FuzzedDataProvider& in) {
       e.dtype = in.ConsumeIntegral<int8_t>();
       e.known = in.ConsumeBool();
       e.by_torch = in.ConsumeBool();
-      e.ndim = in.ConsumeIntegralInRange<size_t>(0, format::kMostEventSizes);
+      e.ndim = in.ConsumeIntegralInRange<size_t>(0, format::kMaxEventSizes);
       for (size_t i = 0; i < e.ndim; ++i) e.sizes[i] = int64_t(number());
     }
     builder.events(flush += in.ConsumeBool(), number(), events);

@@ -3,7 +3,7 @@ snapshot, what the program took, and what is allocated on the double."""
 
 # Covers: preload/hooks/cuda/cuda_runtime.cc
 # Covers: preload/dump/device_chunks.cc preload/devices/{driver,nvml}.cc
-# Covers: preload/python/agent/foreign/allocator_snapshot.cc
+# Covers: preload/python/heap_inspector/foreign/allocator_snapshot.cc
 
 import json
 import os

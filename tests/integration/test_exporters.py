@@ -1,5 +1,5 @@
 """Tensors that Python knows only by what was made of them: DLPack capsules, and arrays whose memory is such a capsule's."""
-# Covers: preload/python/agent/foreign/dlpack_capsules.cc
+# Covers: preload/python/heap_inspector/foreign/dlpack_capsules.cc
 import pytest
 
 import harness

@@ -1,6 +1,6 @@
 """--find-nan names the first operation that makes a NaN or an infinity, and leaves the program as it is."""
 
-# Covers: preload/find_nan/{find_nan,nan_report,storage_marks,possible_findings}.cc
+# Covers: preload/find_nan/{find_nan,nan_report,storage_marks,nan_candidates}.cc
 # Covers: preload/torch_events/{operation_trace,operation_kinds}.cc preload/tensor_values/{finite,value_bounds}.cc
 # Covers: preload/find_nan/{checked_operation,result_check,nan_finding}.cc
 

@@ -3,7 +3,7 @@
 # Covers: preload/hooks/torch/{autograd,current_node}.cc
 # Covers: preload/torch/graph/{graph_reader,slot_reader,wrapped_nodes}.cc
 # Covers: preload/dump/graph_chunk.cc
-# Covers: preload/python/agent/naming/slot_names.cc
+# Covers: preload/python/heap_inspector/naming/slot_names.cc
 
 import pathlib
 

@@ -1,10 +1,10 @@
 """Who refers to each tensor in Python, against what the program knows. Needs flatc and the flatbuffers package."""
 
-# Covers: preload/python/agent/graph/{attributes,object_kinds,roots}.cc
-# Covers: preload/python/agent/naming/{chains,frame_locals,given_names,optimizers,running_calls}.cc
-# Covers: preload/python/agent/rows/{node_rows,reference_rows}.cc
-# Covers: preload/python/agent/{program_objects,python_threads}.cc
-# Covers: preload/python/agent/graph/{exit_functions,steps,type_fields}.cc preload/python/agent/rows/tensor_objects.cc
+# Covers: preload/python/heap_inspector/graph/{attributes,object_kinds,roots}.cc
+# Covers: preload/python/heap_inspector/naming/{chains,frame_locals,given_names,optimizers,running_calls}.cc
+# Covers: preload/python/heap_inspector/rows/{node_rows,reference_rows}.cc
+# Covers: preload/python/heap_inspector/{program_objects,python_threads}.cc
+# Covers: preload/python/heap_inspector/graph/{exit_functions,steps,type_fields}.cc preload/python/heap_inspector/rows/tensor_objects.cc
 # Covers: preload/python/named_tensors.cc
 # Covers: preload/dump/references_chunk.cc
 # Covers: analyzer/ownership/{graph_roots,merged_names}.cc analyzer/dump/references.cc

@@ -1,7 +1,7 @@
 """Where CPython keeps what stacks and names need: our numbers beside those that the interpreter tells debuggers, and what is said
 where one of them is wrong. Needs no torch."""
 
-# Covers: preload/python/agent/graph/interpreter_layout.cc
+# Covers: preload/python/heap_inspector/graph/interpreter_layout.cc
 
 import json
 

@@ -1,6 +1,6 @@
 """Dumps before the kernel kills, and dumps at growth: there when the program is gone, and no more of them than were asked for."""
 
-# Covers: preload/collector/watches.cc
+# Covers: preload/collector/memory_limits.cc
 
 import os
 import pathlib

@@ -1,6 +1,6 @@
 """What holds a tensor through objects that the garbage collector does not know, and all the names that it has."""
 
-# Covers: preload/python/agent/foreign/{arrow_memory,numpy_arrays}.cc preload/python/agent/naming/main_script.cc
+# Covers: preload/python/heap_inspector/foreign/{arrow_memory,numpy_arrays}.cc preload/python/heap_inspector/naming/main_script.cc
 # Covers: preload/dump/tensor_parts.cc
 
 import json

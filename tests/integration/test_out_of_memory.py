@@ -5,7 +5,7 @@ A target fails at many places in one process, which is run once with the preload
 # Covers: preload/hooks/torch/{out_of_memory,exception_type}.cc
 # Covers: preload/oom/{failing_thread,reserve}.cc
 # Covers: preload/dump/failure_chunk.cc
-# Covers: preload/python/agent/collection_paused.cc
+# Covers: preload/python/heap_inspector/collection_paused.cc
 
 import pathlib
 import re

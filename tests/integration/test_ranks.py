@@ -2,7 +2,7 @@
 
 # Covers: preload/torch_events/step_hook.cc
 # Covers: preload/collector/step_dumps.cc
-# Covers: preload/python/agent/naming/process_groups.cc
+# Covers: preload/python/heap_inspector/naming/process_groups.cc
 # Covers: preload/dump/groups_chunk.cc
 # Covers: analyzer/text/ranks/holders.cc
 

@@ -1,6 +1,6 @@
 """libtensorscope.save(), annotate() and mark_step(), and the same of the C API: what the program says is in the values file."""
 
-# Covers: preload/watch/{said_values,taken_tensors}.cc
+# Covers: preload/watch/{api_values,tensor_capture}.cc
 
 import harness
 import pytest

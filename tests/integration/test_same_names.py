@@ -1,7 +1,7 @@
 """`leaks` on a real program with threads, recursion, generators, asyncio tasks, closures, dicts and sets that have lists of one name: one of
 each kind grows, and no finding takes two for one."""
 
-# Covers: preload/python/agent/naming/beginnings.cc analyzer/dump/same_names.cc
+# Covers: preload/python/heap_inspector/naming/beginnings.cc analyzer/dump/same_names.cc
 
 import json
 import os

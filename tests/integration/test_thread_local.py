@@ -1,6 +1,6 @@
 """Names of tensors in a threading.local."""
 
-# Covers: preload/python/agent/naming/thread_locals.cc
+# Covers: preload/python/heap_inspector/naming/thread_locals.cc
 
 import harness
 

@@ -1,6 +1,6 @@
 """Variables and returned values are what the program itself has, each time and in order, and the program is as without."""
 
-# Covers: preload/watch/variables/{code_points,code_plan,code_monitoring,code_tracing}.cc preload/watch/object_values.cc
+# Covers: preload/watch/variables/{variable_watch,code_plan,code_monitoring,code_tracing}.cc preload/watch/object_values.cc
 
 import json
 import subprocess

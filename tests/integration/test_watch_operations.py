@@ -1,6 +1,6 @@
 """Level `op` of watches: results of operations within modules are what the program has, bit for bit."""
 
-# Covers: preload/torch_events/first_operations.cc preload/watch/{operation_values,watched_scopes}.cc
+# Covers: preload/torch_events/torch_layout_probe.cc preload/watch/{operation_values,watched_scopes}.cc
 # Covers: preload/values_file/source_places.cc
 
 import harness

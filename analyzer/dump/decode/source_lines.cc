@@ -13,7 +13,7 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-constexpr size_t kMostSourceText = 3 * rules::kMostLineBytes;  // a byte that is no UTF-8 becomes three
+constexpr size_t kMaxSourceText = 3 * rules::kMaxLineBytes;  // a byte that is no UTF-8 becomes three
 
 void add_source_file(const format::SourceFile& row, Decoding& state) {
   if (!row.path() || row.path()->size() == 0) return state.count("source files without a name");
@@ -32,7 +32,7 @@ void add_source_file(const format::SourceFile& row, Decoding& state) {
   for (uint32_t i = 0; i < std::min(numbers, texts); i++) {
     const uint32_t number = row.numbers()->Get(i);
     const std::string_view text = row.texts()->Get(i)->string_view();
-    if (number <= last || number > INT_MAX || text.size() > kMostSourceText || text.find('\n') != text.npos) {
+    if (number <= last || number > INT_MAX || text.size() > kMaxSourceText || text.find('\n') != text.npos) {
       state.count("invalid source lines");
       continue;
     }

@@ -22,8 +22,8 @@ using values::Value;
 using values::ValueColumns;
 using Shape = std::vector<int64_t>;
 
-constexpr uint64_t kMostPadded = uint64_t{1} << 30;  // bytes; a larger array only where that is not mostly padding
-constexpr uint64_t kMostPadding = 4;                 // times the elements
+constexpr uint64_t kMaxPadded = uint64_t{1} << 30;  // bytes; a larger array only where that is not mostly padding
+constexpr uint64_t kMaxPadding = 4;                 // times the elements
 
 template <typename T>
 std::string_view bytes_of(const std::vector<T>& numbers) {
@@ -195,7 +195,7 @@ ColumnArrays element_arrays(const ValueColumns& columns, const Column& column, c
     uint64_t elements = 0, all = 0;
     for (const ColumnRow& row : column.rows) elements += size_of(row.value.kept_shape);
     const bool overflows = __builtin_mul_overflow(size_of(largest), column.rows.size() * held.item(), &all);
-    out.without_pad = overflows || (all > kMostPadded && all / held.item() / kMostPadding > elements);
+    out.without_pad = overflows || (all > kMaxPadded && all / held.item() / kMaxPadding > elements);
   }
   if (!out.without_pad) out.arrays.push_back(padded_array(held, largest));
   return out;
@@ -241,7 +241,7 @@ void add_numbers(const Column& column, std::vector<ValueArray>& out) {
       return;
     case format::ValueKind::complex: {
       struct Complex {
-        double real, imaginary;
+        double float64, imaginary;
       };
       out.push_back(numbers<Complex>("values", values::kComplex128, column, [](const ColumnRow& row) {
         return Complex{row.value.number, row.value.imaginary};

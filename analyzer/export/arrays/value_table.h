@@ -13,7 +13,7 @@
 namespace tensorscope::exports {
 
 struct TableField {
-  enum class Type { whole, real, text, elements };
+  enum class Type { int64, float64, text, elements };
   const char* name;
   Type type;
 };

@@ -16,12 +16,12 @@ using Type = TableField::Type;
 
 ParquetField::Kind parquet_kind(Type type) {
   switch (type) {
-    case Type::whole:
-      return ParquetField::Kind::whole;
-    case Type::real:
-      return ParquetField::Kind::real;
+    case Type::int64:
+      return ParquetField::Kind::int64;
+    case Type::float64:
+      return ParquetField::Kind::float64;
     case Type::text:
-      return ParquetField::Kind::word;
+      return ParquetField::Kind::dictionary;
     case Type::elements:
       return ParquetField::Kind::bytes;
   }
@@ -29,8 +29,8 @@ ParquetField::Kind parquet_kind(Type type) {
 }
 
 void write_cell(tables::ParquetWriter& out, Type type, const TableCell& cell) {
-  if (const auto* whole = std::get_if<int64_t>(&cell)) return out.whole(*whole);
-  if (const auto* real = std::get_if<double>(&cell)) return out.real(*real);
+  if (const auto* whole = std::get_if<int64_t>(&cell)) return out.int64(*whole);
+  if (const auto* real = std::get_if<double>(&cell)) return out.float64(*real);
   if (const auto* text = std::get_if<std::string>(&cell)) {
     return out.text(type == Type::elements ? *text : analyzer::printable(*text));
   }

@@ -4,7 +4,7 @@
 #include "export/json/scalars.h"
 #include "export/json/suspect.h"
 #include "oom/callers.h"
-#include "oom/price.h"
+#include "oom/tradeoff.h"
 #include "text/oom/balance_phrases.h"
 #include "text/oom/phrases.h"
 
@@ -25,9 +25,9 @@ Json backward(const analyzer::View& view, const analyzer::Failure& failure, uint
   return answer;
 }
 
-Json failed(const analyzer::View& view, const analyzer::oom::Story& story) {
+Json failed(const analyzer::View& view, const analyzer::oom::OomAnalysis& analysis) {
   const analyzer::Dump& dump = view.dump;
-  if (!dump.failure || !analyzer::oom::concerns(*dump.failure, story.device)) return nullptr;
+  if (!dump.failure || !analyzer::oom::concerns(*dump.failure, analysis.device)) return nullptr;
   const analyzer::Failure& f = *dump.failure;
   const bool limited = f.limit_bytes != 0;
   return {{"kind", format::EnumNameFailureKind(format::FailureKind(f.kind))},
@@ -39,7 +39,7 @@ Json failed(const analyzer::View& view, const analyzer::oom::Story& story) {
           {"at", place_json(view.places, f.site)},
           {"native", text_or_null(analyzer::oom::native_caller(view, f.site))},
           {"for_cudnn", analyzer::oom::asked_by_cudnn(view, f.site)},
-          {"backward", backward(view, f, story.backward_site)},
+          {"backward", backward(view, f, analysis.backward_site)},
           {"thread", f.thread == 0 ? Json(nullptr) : Json(dump.threads[f.thread].tid)},
           {"thread_name", f.thread == 0 ? Json(nullptr) : Json(dump.threads[f.thread].name)},
           {"failures", f.failures},
@@ -47,9 +47,9 @@ Json failed(const analyzer::View& view, const analyzer::oom::Story& story) {
 }
 
 // Not deep: a balance has a fixed form.
-Json part_json(const analyzer::oom::Part& part) {
+Json part_json(const analyzer::oom::BalanceNode& part) {
   Json parts = Json::array();
-  for (const analyzer::oom::Part& below : part.parts) parts.push_back(part_json(below));
+  for (const analyzer::oom::BalanceNode& below : part.parts) parts.push_back(part_json(below));
   return {{"name", analyzer::oom::name(part)},
           {"label", text_or_null(text::label_words(part))},
           {"bytes", part.bytes ? Json(*part.bytes) : Json(nullptr)},
@@ -73,7 +73,7 @@ Json cached_json(const analyzer::oom::FreeMemory& cached) {
 }
 
 Json remedy_json(const analyzer::oom::Remedy& remedy) {
-  const analyzer::oom::Price price = analyzer::oom::price_of(remedy);
+  const analyzer::oom::Tradeoff tradeoff = analyzer::oom::tradeoff_of(remedy);
   return {{"kind", analyzer::oom::name(remedy.kind)},
           {"subject", text::subject_words(remedy)},
           {"takes", text::takes_words(remedy)},
@@ -83,18 +83,18 @@ Json remedy_json(const analyzer::oom::Remedy& remedy) {
           {"between", remedy.high == 0 ? Json(nullptr) : Json({remedy.low, remedy.high})},
           {"reckoned", text_or_null(text::estimate_words(remedy))},
           {"price",
-           {{"time", name(price.time)},
-            {"results", name(price.results)},
-            {"change", name(price.change)},
+           {{"time", name(tradeoff.time)},
+            {"results", name(tradeoff.results)},
+            {"change", name(tradeoff.change)},
             {"where", text_or_null(remedy.where)},
             {"words", text::price_words(remedy)}}},
           {"fits", analyzer::oom::name(remedy.fits)},
           {"missing", number_or_null(remedy.missing)}};
 }
 
-Json growth_json(const std::vector<analyzer::View>& views, const analyzer::oom::Story& story) {
-  if (!story.growth) return nullptr;
-  const analyzer::Difference& difference = *story.growth;
+Json growth_json(const std::vector<analyzer::View>& views, const analyzer::oom::OomAnalysis& analysis) {
+  if (!analysis.growth) return nullptr;
+  const analyzer::Difference& difference = *analysis.growth;
   Json changes = Json::array();
   for (const analyzer::Change& change : difference.changes) {
     if (change.byte_growth() <= 0) continue;
@@ -108,29 +108,29 @@ Json growth_json(const std::vector<analyzer::View>& views, const analyzer::oom::
 
 }  // namespace
 
-std::string oom_json(const std::vector<analyzer::View>& views, const analyzer::oom::Story& story,
+std::string oom_json(const std::vector<analyzer::View>& views, const analyzer::oom::OomAnalysis& analysis,
                      const std::vector<std::string>& held) {
   const analyzer::View& view = views.back();
-  const bool needs_segment = story.request != 0 && !story.device.is_cpu();
+  const bool needs_segment = analysis.request != 0 && !analysis.device.is_cpu();
   Json operands = Json::array();
-  for (const analyzer::oom::Operand& operand : story.operands)
+  for (const analyzer::oom::Operand& operand : analysis.operands)
     operands.push_back(text::operand_words(view.dump, operand));
-  const analyzer::oom::Part* outside = analyzer::oom::mostly_outside(story.balance);
+  const analyzer::oom::BalanceNode* outside = analyzer::oom::mostly_outside(analysis.balance);
   const Json about = {{"schema", kOomSchema}, {"dump", view.dump.path}};
   const Json answer = {
       {"run_id", view.dump.process.run_id},
       {"trigger", format::EnumNameTrigger(format::Trigger(view.dump.process.trigger))},
-      {"device", story.device.text()},
-      {"request", number_or_null(story.request)},
-      {"segment", needs_segment ? Json(analyzer::oom::segment_for(story.request, story.cached)) : Json(nullptr)},
-      {"in_optimizer_step", story.in_optimizer},
-      {"too_large", story.too_large},
+      {"device", analysis.device.text()},
+      {"request", number_or_null(analysis.request)},
+      {"segment", needs_segment ? Json(analyzer::oom::segment_for(analysis.request, analysis.cached)) : Json(nullptr)},
+      {"in_optimizer_step", analysis.in_optimizer},
+      {"too_large", analysis.too_large},
       {"operands", operands},
       {"mostly_outside", outside != nullptr ? Json(analyzer::oom::name(*outside)) : Json(nullptr)},
-      {"remedies_missing", text_or_null(text::missing_words(view.dump, story))}};
+      {"remedies_missing", text_or_null(text::missing_words(view.dump, analysis))}};
   std::vector<Json> places, suspects, remedies;
   for (size_t i = 0; i < held.size(); ++i) {
-    const analyzer::Group& group = story.places[i];
+    const analyzer::Group& group = analysis.places[i];
     places.push_back({{"bytes", group.bytes},
                       {"tensors", group.tensors},
                       {"blocks", group.blocks},
@@ -138,12 +138,13 @@ std::string oom_json(const std::vector<analyzer::View>& views, const analyzer::o
                       {"module_path", text_or_null(group.modules)},
                       {"held_by", text_or_null(held[i])}});
   }
-  for (const analyzer::oom::Remedy& remedy : story.remedies) remedies.push_back(remedy_json(remedy));
+  for (const analyzer::oom::Remedy& remedy : analysis.remedies) remedies.push_back(remedy_json(remedy));
   std::string out = "{\n\"tensorscope\":" + text_of(about) + ",\n\"answer\":" + text_of(answer);
-  out += ",\n\"failure\":" + text_of(failed(view, story)) + ",\n\"balance\":" + text_of(part_json(story.balance));
-  out += ",\n\"cached\":" + text_of(cached_json(story.cached)) + ",\n\"growth\":" + text_of(growth_json(views, story));
+  out += ",\n\"failure\":" + text_of(failed(view, analysis)) + ",\n\"balance\":" + text_of(part_json(analysis.balance));
+  out += ",\n\"cached\":" + text_of(cached_json(analysis.cached)) +
+         ",\n\"growth\":" + text_of(growth_json(views, analysis));
   add_rows(out, "places", places);
-  for (const analyzer::Suspect& suspect : story.suspects) suspects.push_back(suspect_json(view, suspect));
+  for (const analyzer::Suspect& suspect : analysis.suspects) suspects.push_back(suspect_json(view, suspect));
   add_rows(out, "suspects", suspects);
   add_rows(out, "remedies", remedies);
   return out + ",\n\"not_read\":" + text_of(not_read_json(views)) + "\n}\n";

@@ -19,7 +19,7 @@ using values::Point;
 
 constexpr double kSheetTop = 40;
 constexpr double kPlotLeft = 62, kPlotRight = 12, kPlotTop = 26, kPlotBottom = 48;
-constexpr size_t kMostTicks = 5, kMostMarks = 256;
+constexpr size_t kMaxTicks = 5, kMaxMarks = 256;
 constexpr const char* kColours[] = {"#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf",
                                     "#8c564b", "#7f7f7f", "#aec7e8", "#98df8a", "#c5b0d5", "#ffbb78"};
 
@@ -48,7 +48,7 @@ Axis axis_of(double low, double high, bool whole) {
     low -= room;
     high += room;
   }
-  const double rough = (high - low) / double(kMostTicks - 1), power = std::pow(10, std::floor(std::log10(rough)));
+  const double rough = (high - low) / double(kMaxTicks - 1), power = std::pow(10, std::floor(std::log10(rough)));
   double step = power * 10;
   for (double factor : {1.0, 2.0, 5.0}) {
     if (power * factor >= rough) {
@@ -60,7 +60,7 @@ Axis axis_of(double low, double high, bool whole) {
   Axis axis{low, high, {}};
   const double first = std::ceil(low / step);
   const auto tick = [&] { return (first + double(axis.ticks.size())) * step; };
-  while (tick() <= high + step * 1e-9 && axis.ticks.size() <= kMostTicks) axis.ticks.push_back(tick());
+  while (tick() <= high + step * 1e-9 && axis.ticks.size() <= kMaxTicks) axis.ticks.push_back(tick());
   return axis;
 }
 
@@ -152,7 +152,7 @@ class ChartDrawing {
                                            chart_.bytes ? number(point.y) : text::short_number(point.y));
       if (std::isfinite(point.y)) {
         line.push_back({x(point.x), y(point.y)});
-        if (curve.points.size() <= kMostMarks) canvas_.mark(line.back().x, line.back().y, what, colour);
+        if (curve.points.size() <= kMaxMarks) canvas_.mark(line.back().x, line.back().y, what, colour);
       } else {
         end();
         canvas_.text(x(point.x), top_ + height() - 2, "×", Anchor::middle, 12, "#d62728");

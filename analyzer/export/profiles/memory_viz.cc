@@ -203,7 +203,7 @@ class MemoryVizExport {
         const analyzer::Storage& storage = dump_.storages[index];
         if (tensor != analyzer::kNone && storage.own_nbytes <= most) continue;
         most = storage.own_nbytes;
-        tensor = options_.holders ? options_.holders->speaker(index) : storage.tensors.front();
+        tensor = options_.holders ? options_.holders->representative(index) : storage.tensors.front();
       }
     }
     const bool known = tensor < options_.categories.size();

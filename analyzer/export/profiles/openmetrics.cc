@@ -71,7 +71,7 @@ Sums by_device_and_category(const analyzer::View& view) {
   const std::vector<analyzer::Item>& items = view.accounts.items();
   for (uint32_t i = 0; i < items.size(); ++i) {
     if (items[i].storage == analyzer::kNone && items[i].allocation == analyzer::kNone) continue;
-    of(items[i].device, view.selection.speaker(i)).bytes += view.selection.item_bytes(i);
+    of(items[i].device, view.selection.representative(i)).bytes += view.selection.item_bytes(i);
   }
   for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) of(view.dump.tensors[i].device, i).tensors += 1;
   return sums;

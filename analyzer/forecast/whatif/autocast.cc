@@ -10,7 +10,7 @@
 #include "forecast/operation_inputs.h"
 #include "forecast/operations.h"
 #include "forecast/whatif/float32_operations.h"
-#include "forecast/whatif/play_edit.h"
+#include "forecast/whatif/replay_edit.h"
 
 namespace tensorscope::analyzer::forecast {
 
@@ -18,26 +18,26 @@ namespace {
 
 class Autocaster {
  public:
-  Autocaster(Play& play, const Sample& base, const Operations& operations, std::vector<Weight> weights)
-      : play_(play),
+  Autocaster(Replay& replay, const Sample& base, const Operations& operations, std::vector<Weight> weights)
+      : replay_(replay),
         base_(base),
         upcasts_(base),
         operations_(operations),
-        inputs_(play, base, operations, edit_, std::move(weights)) {
+        inputs_(replay, base, operations, edit_, std::move(weights)) {
     results_.resize(operations_.all.size());
     cast_numels_.resize(operations_.all.size());
   }
 
   void apply() {
-    edit_.start(play_);
+    edit_.start(replay_);
     for (uint32_t i = 0; i < operations_.all.size(); ++i) forward(i);
     for (const Value& value : inputs_.values()) free_casts(value);
-    for (size_t i = 0; i < play_.changes.size(); ++i) {
-      const auto [piece, made] = play_.changes[i];
-      if (!made || play_.pieces[piece].block == kNone || operations_.of_piece[piece] == kNone) continue;
-      if (base_.blocks[play_.pieces[piece].block].backward) backward(i, piece);
+    for (size_t i = 0; i < replay_.changes.size(); ++i) {
+      const auto [piece, made] = replay_.changes[i];
+      if (!made || replay_.blocks[piece].block == kNone || operations_.of_piece[piece] == kNone) continue;
+      if (base_.blocks[replay_.blocks[piece].block].backward) backward(i, piece);
     }
-    edit_.apply(play_);
+    edit_.apply(replay_);
   }
 
  private:
@@ -45,16 +45,16 @@ class Autocaster {
     return category == Category::parameter || category == Category::buffer || category == Category::optimizer_state;
   }
   void set(uint32_t piece, CastType type) {
-    Piece& of = play_.pieces[piece];
+    ReplayBlock& of = replay_.blocks[piece];
     const double middle = (type.least + type.most) / 2;
     of.factor *= middle;
     of.unsure = middle == 0 ? 0 : (type.most - type.least) / 2 / middle;
   }
   // Of the float32 bytes of a value, or of a part of them.
   uint32_t copy_of(const Value& value, const Operation& maker, double part, double unsure = 0) {
-    const Piece of = play_.pieces[value.piece];
-    return play_.add(Piece{kNone, of.growth, part * of.factor / ((value.type.least + value.type.most) / 2), unsure,
-                           Category::saved_activation, play_.pieces[maker.pieces.front()].block});
+    const ReplayBlock of = replay_.blocks[value.piece];
+    return replay_.add(ReplayBlock{kNone, of.growth, part * of.factor / ((value.type.least + value.type.most) / 2),
+                                   unsure, Category::saved_activation, replay_.blocks[maker.blocks.front()].block});
   }
   // There while an operation runs.
   void passing(const Operation& operation, uint32_t piece) { edit_.pass(operation.begin, operation.end, piece); }
@@ -66,11 +66,11 @@ class Autocaster {
     if (operation.traits.rule == CastRule::lower && !operation.traits.in_attention_math) give_lower(index);
     if (operation.traits.unread) give_unread(index);
     int64_t largest = 0;
-    for (uint32_t piece : operation.pieces) {
+    for (uint32_t piece : operation.blocks) {
       if (inputs_.is_float(piece)) largest = std::max(largest, inputs_.numel_of(piece));
     }
-    for (uint32_t piece : operation.pieces) {
-      const Category category = play_.pieces[piece].category;
+    for (uint32_t piece : operation.blocks) {
+      const Category category = replay_.blocks[piece].category;
       if (stays(category)) continue;
       if (!inputs_.is_float(piece)) {
         if (operation.traits.rule == CastRule::lower) halve_workspace(operation.begin, piece, {0.5, 0.5});
@@ -95,7 +95,7 @@ class Autocaster {
   bool is_hidden(uint32_t index, uint32_t piece) {
     const Operation& operation = operations_.all[index];
     if (operation.traits.in_place || operation.traits.recurrent == RecurrentPart::gate) return true;
-    if (operation.traits.dropout) return piece != operation.pieces.back();  // its mask
+    if (operation.traits.dropout) return piece != operation.blocks.back();  // its mask
     const std::span<const int64_t> shape = inputs_.shape_of(piece);
     return operation.traits.in_layer && operation.traits.rule == CastRule::lower &&
            (shape.empty() || inputs_.layer_weights(index, shape.back()).empty());
@@ -108,7 +108,7 @@ class Autocaster {
     if (base_.device.is_cpu() && !block.shape_known) set(piece, type);
     if (!is_byte_buffer(block)) return;
     const auto [least, most] = kept_in_half(base_.device);
-    scale_what_grows(play_, edit_, change, piece, std::min(type.least, least), std::max(type.most, most));
+    scale_what_grows(replay_, edit_, change, piece, std::min(type.least, least), std::max(type.most, most));
   }
 
   CastType type_of(uint32_t index, uint32_t piece, int64_t numel) {
@@ -140,7 +140,7 @@ class Autocaster {
     if (upcast == Upcast::with_copy) return {1, 1};
     if (upcast == Upcast::possible) type.most = 1;
     if (base_.opened->places.unread().line(operation.site)) {
-      play_.unread = true;
+      replay_.unread = true;
       type.most = 1;
     }
     return type;
@@ -257,7 +257,7 @@ class Autocaster {
   void give_lower(uint32_t index) {
     const Operation& operation = operations_.all[index];
     uint32_t result = kNone;
-    for (uint32_t piece : operation.pieces) {
+    for (uint32_t piece : operation.blocks) {
       if (inputs_.is_float(piece)) result = piece;
     }
     if (result == kNone || inputs_.shape_of(result).empty()) return;
@@ -276,7 +276,7 @@ class Autocaster {
       cast_input(index, *right, right->numel);
       return;
     }
-    if (operation.begin >= weight->cast_until) cast_weight(operation, play_.pieces[result].block, *weight);
+    if (operation.begin >= weight->cast_until) cast_weight(operation, replay_.blocks[result].block, *weight);
     const int64_t wanted = columns == 0 ? 0 : inputs_.numel_of(result) / columns * weight->columns;
     Value* given = inputs_.newest([&](const Value& one) {
       if (one.operation == index || !inputs_.saved_for(one, operation)) return false;
@@ -299,7 +299,7 @@ class Autocaster {
     const Operation& operation = operations_.all[index];
     Value* given = nullptr;
     for (Weight* weight : inputs_.layer_weights(index, columns)) {
-      if (operation.begin >= weight->cast_until) cast_weight(operation, play_.pieces[result].block, *weight);
+      if (operation.begin >= weight->cast_until) cast_weight(operation, replay_.blocks[result].block, *weight);
       const int64_t wanted = inputs_.numel_of(result) / columns * weight->columns;
       if (given == nullptr) {
         given = inputs_.newest([&](const Value& one) {
@@ -334,9 +334,9 @@ class Autocaster {
         theirs = true;
         edit_.free(value.last_use, value.piece);
         edit_.free_instead(freed, cast.piece);
-        if (play_.pieces[cast.piece].unsure > 0) {  // half in any case
-          play_.pieces[cast.piece].unsure = 0;
-          play_.pieces[cast.piece].factor *= 2;
+        if (replay_.blocks[cast.piece].unsure > 0) {  // half in any case
+          replay_.blocks[cast.piece].unsure = 0;
+          replay_.blocks[cast.piece].factor *= 2;
         }
       } else {
         const bool saved = operation.backward_end != SIZE_MAX && !cast.passing;
@@ -349,45 +349,45 @@ class Autocaster {
   void give_unread(uint32_t index) {
     const Operation& operation = operations_.all[index];
     uint32_t result = kNone;
-    for (uint32_t piece : operation.pieces) {
+    for (uint32_t piece : operation.blocks) {
       if (inputs_.is_float(piece)) result = piece;
     }
     if (result == kNone) return;
-    play_.unread = true;
+    replay_.unread = true;
     const int64_t numel = inputs_.numel_of(result);
     const Value* given =
         inputs_.newest([&](const Value& one) { return one.numel >= numel && inputs_.alive(one, operation.begin); });
     if (given != nullptr) {
       const uint32_t copy = copy_of(*given, operation, 1);
-      play_.pieces[copy] = perhaps(play_.pieces[copy]);
+      replay_.blocks[copy] = as_uncertainty(replay_.blocks[copy]);
       passing(operation, copy);
     }
     if (inputs_.shape_of(result).empty()) return;
     for (Weight* weight : inputs_.possible_weights(index, inputs_.shape_of(result))) {
       if (operation.begin < weight->cast_until) continue;
-      const uint32_t copy = cast_weight(operation, play_.pieces[result].block, *weight);
-      play_.pieces[copy] = perhaps(play_.pieces[copy]);
+      const uint32_t copy = cast_weight(operation, replay_.blocks[result].block, *weight);
+      replay_.blocks[copy] = as_uncertainty(replay_.blocks[copy]);
     }
   }
 
   // It stays until backward has used it, which makes the gradient.
   uint32_t cast_weight(const Operation& operation, uint32_t block, Weight& weight) {
     const size_t i = operation.begin;
-    size_t until = play_.changes.size();
-    for (size_t later = i + 1; later < play_.changes.size(); ++later) {
-      const auto [piece, made] = play_.changes[later];
-      if (!made || play_.pieces[piece].block == kNone) continue;
-      const Block& block = base_.blocks[play_.pieces[piece].block];
-      if (!block.backward || play_.pieces[piece].category != Category::gradient) continue;
+    size_t until = replay_.changes.size();
+    for (size_t later = i + 1; later < replay_.changes.size(); ++later) {
+      const auto [piece, made] = replay_.changes[later];
+      if (!made || replay_.blocks[piece].block == kNone) continue;
+      const Block& block = base_.blocks[replay_.blocks[piece].block];
+      if (!block.backward || replay_.blocks[piece].category != Category::gradient) continue;
       if (double(block.nbytes) != weight.bytes || base_.opened->places.module_path(block.forward) != weight.module)
         continue;
       until = later;
       break;
     }
-    const uint32_t growth = play_.add(Growth::constant(weight.bytes));
+    const uint32_t growth = replay_.add(Growth::constant(weight.bytes));
     const uint32_t copy =
-        play_.add(Piece{kNone, growth, 0.5, 0, Category::saved_activation, block, /*autocasts=*/true});
-    edit_.pass(i, std::min(until + 1, play_.changes.size()), copy);
+        replay_.add(ReplayBlock{kNone, growth, 0.5, 0, Category::saved_activation, block, /*autocasts=*/true});
+    edit_.pass(i, std::min(until + 1, replay_.changes.size()), copy);
     weight.cast_until = until;
     return copy;
   }
@@ -401,14 +401,14 @@ class Autocaster {
     const bool lower = operation.traits.rule == CastRule::lower && !operation.traits.in_attention_math;
     if (lower) halve_workspace(i, piece, {0.5, 0.5});
     if (operation.traits.unread) halve_workspace(i, piece, {});
-    if (!inputs_.is_float(piece) || stays(play_.pieces[piece].category)) return;
+    if (!inputs_.is_float(piece) || stays(replay_.blocks[piece].category)) return;
     if (operation.traits.gathers && base_.device.is_cpu()) add_up_gradients(i, operation, results_[index]);
-    const bool parameters = play_.pieces[piece].category == Category::gradient;
+    const bool parameters = replay_.blocks[piece].category == Category::gradient;
     const bool cast = lower && (parameters || std::ranges::count(cast_numels_[index], inputs_.numel_of(piece)) != 0);
     if (cast || operation.traits.unread) {
-      const Piece of = play_.pieces[piece];
-      const Piece half = {kNone, of.growth, 0.5 * of.factor, 0, Category::backward_temporary, of.block};
-      const uint32_t copy = play_.add(cast ? half : perhaps(half));
+      const ReplayBlock of = replay_.blocks[piece];
+      const ReplayBlock half = {kNone, of.growth, 0.5 * of.factor, 0, Category::backward_temporary, of.block};
+      const uint32_t copy = replay_.add(cast ? half : as_uncertainty(half));
       edit_.make(i, copy);
       edit_.free(i + 1, copy);
     }
@@ -422,14 +422,14 @@ class Autocaster {
 
   void add_up_gradients(size_t i, const Operation& operation, const std::optional<CastType>& type) {
     if (!type || type->whole() || i != inputs_.gathered_gradient(operation)) return;
-    const Piece buffer = inputs_.gather_buffer(i);
-    edit_.pass(i + 1, i + 1, play_.add(type->half() ? buffer : perhaps(buffer)));
+    const ReplayBlock buffer = inputs_.gather_buffer(i);
+    edit_.pass(i + 1, i + 1, replay_.add(type->half() ? buffer : as_uncertainty(buffer)));
   }
 
-  Play& play_;
+  Replay& replay_;
   const Sample& base_;
   Upcasts upcasts_;
-  PlayEdit edit_;
+  ReplayEdit edit_;
   const Operations& operations_;
   OperationInputs inputs_;
   std::vector<std::optional<CastType>> results_;   // of each operation: the type of the last that it made
@@ -440,8 +440,8 @@ class Autocaster {
 
 }  // namespace
 
-void under_autocast(Play& play, const Sample& base, const Operations& operations, std::vector<Weight> weights) {
-  Autocaster(play, base, operations, std::move(weights)).apply();
+void under_autocast(Replay& replay, const Sample& base, const Operations& operations, std::vector<Weight> weights) {
+  Autocaster(replay, base, operations, std::move(weights)).apply();
 }
 
 }  // namespace tensorscope::analyzer::forecast

@@ -6,7 +6,7 @@
 
 #include "forecast/operation_inputs.h"
 #include "forecast/operations.h"
-#include "forecast/play.h"
+#include "forecast/replay.h"
 #include "forecast/samples.h"
 
 namespace tensorscope::analyzer::forecast {
@@ -15,6 +15,6 @@ namespace tensorscope::analyzer::forecast {
 // is taken to be the newest block of the elements that it needs, which is alive when its backward begins where that
 // needs it. Where source code casts, a block has between half and all of its bytes.
 // `operations`: those of the play (operations_of); `weights`: those of the base (weights_of).
-void under_autocast(Play& play, const Sample& base, const Operations& operations, std::vector<Weight> weights);
+void under_autocast(Replay& replay, const Sample& base, const Operations& operations, std::vector<Weight> weights);
 
 }  // namespace tensorscope::analyzer::forecast

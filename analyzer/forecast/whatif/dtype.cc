@@ -6,7 +6,7 @@
 #include "forecast/byte_buffers.h"
 #include "forecast/operation_inputs.h"
 #include "forecast/whatif/float32_operations.h"
-#include "forecast/whatif/play_edit.h"
+#include "forecast/whatif/replay_edit.h"
 #include "tensorscope/rules/dtypes.h"
 
 namespace tensorscope::analyzer::forecast {
@@ -29,19 +29,19 @@ const OperationTraits* next_operation(const Operations& operations, size_t piece
 // does not grow.
 class HalfEdit {
  public:
-  HalfEdit(Play& play, const Sample& base, const Operations& operations)
-      : play_(play), base_(base), operations_(operations), inputs_(play, base, operations, edit_, {}) {}
+  HalfEdit(Replay& replay, const Sample& base, const Operations& operations)
+      : replay_(replay), base_(base), operations_(operations), inputs_(replay, base, operations, edit_, {}) {}
 
   void apply(Upcasts& upcasts) {
-    edit_.start(play_);
+    edit_.start(replay_);
     bool attends = false;  // within attention that is computed by its formula
     for (uint32_t i = 0; i < operations_.all.size(); ++i) {
       const Operation& operation = operations_.all[i];
       attends = attends && operation.traits.in_attention_math;
       const uint32_t loss = upcasts.loss_at(operation.site);
       if (loss != 0 && given_product(upcasts, loss, operation)) upcasts.set_known(loss);
-      for (uint32_t piece : operation.pieces) {
-        if (!inputs_.is_float(piece) || of_the_model(play_.pieces[piece].category)) continue;
+      for (uint32_t piece : operation.blocks) {
+        if (!inputs_.is_float(piece) || of_the_model(replay_.blocks[piece].category)) continue;
         if (operation.traits.in_attention_math && !attends && !inputs_.shape_of(piece).empty()) {
           save_attended(i, piece);
           attends = true;
@@ -52,20 +52,20 @@ class HalfEdit {
       if (operation.traits.gathers && base_.device.is_cpu()) add_up_gradients(operation, upcasts.at(operation.site));
     }
     scale_buffers();
-    edit_.apply(play_);
+    edit_.apply(replay_);
   }
 
  private:
   void scale_buffers() {
-    for (size_t i = 0; i < play_.changes.size(); ++i) {
-      const auto [piece, made] = play_.changes[i];
-      const uint32_t index = made && play_.pieces[piece].block != kNone ? operations_.of_piece[piece] : kNone;
+    for (size_t i = 0; i < replay_.changes.size(); ++i) {
+      const auto [piece, made] = replay_.changes[i];
+      const uint32_t index = made && replay_.blocks[piece].block != kNone ? operations_.of_piece[piece] : kNone;
       if (index == kNone || !is_byte_buffer(inputs_.block_of(piece))) continue;
       const OperationTraits& traits = operations_.all[index].traits;
-      if (traits.unread) play_.unread = true;
+      if (traits.unread) replay_.unread = true;
       if (traits.unread || traits.rule == CastRule::lower) {
         const auto [least, most] = kept_in_half(base_.device);
-        scale_what_grows(play_, edit_, i, piece, least, traits.unread ? 1 : most);
+        scale_what_grows(replay_, edit_, i, piece, least, traits.unread ? 1 : most);
       }
     }
   }
@@ -80,7 +80,7 @@ class HalfEdit {
 
   // Whether the line that calls a loss makes the scores as well, by a product, which has the type of its weights.
   bool given_product(const Upcasts& upcasts, uint32_t loss, const Operation& operation) {
-    const uint32_t piece = operation.pieces.front();
+    const uint32_t piece = operation.blocks.front();
     const Value* scores = inputs_.is_float(piece) ? inputs_.newest_of(operation, inputs_.numel_of(piece)) : nullptr;
     if (scores == nullptr) return false;
     const Operation& maker = operations_.all[scores->operation];
@@ -90,15 +90,15 @@ class HalfEdit {
   void add_up_gradients(const Operation& operation, Upcast upcast) {
     const size_t i = inputs_.gathered_gradient(operation);
     if (i == SIZE_MAX) return;
-    const Piece buffer = inputs_.gather_buffer(i);
-    edit_.pass(i + 1, i + 1, play_.add(upcast == Upcast::none ? buffer : perhaps(buffer)));
+    const ReplayBlock buffer = inputs_.gather_buffer(i);
+    edit_.pass(i + 1, i + 1, replay_.add(upcast == Upcast::none ? buffer : as_uncertainty(buffer)));
   }
 
   // "scores = scores.float()" before log_softmax, and the gradient of that.
   void may_copy_scores(const Operation& operation) {
     const auto passing = [&](double part, size_t begin, size_t end) {
-      const uint32_t copy = copy_of(operation.pieces.front(), part, operation);
-      play_.pieces[copy] = perhaps(play_.pieces[copy]);
+      const uint32_t copy = copy_of(operation.blocks.front(), part, operation);
+      replay_.blocks[copy] = as_uncertainty(replay_.blocks[copy]);
       edit_.pass(begin, end, copy);
     };
     passing(1, operation.begin, operation.end);
@@ -107,26 +107,26 @@ class HalfEdit {
 
   // `part`: of its float32 bytes.
   uint32_t copy_of(uint32_t piece, double part, const Operation& maker) {
-    const Piece of = play_.pieces[piece];
-    return play_.add(Piece{kNone, of.growth, part * of.factor, 0, Category::saved_activation,
-                           play_.pieces[maker.pieces.front()].block});
+    const ReplayBlock of = replay_.blocks[piece];
+    return replay_.add(ReplayBlock{kNone, of.growth, part * of.factor, 0, Category::saved_activation,
+                                   replay_.blocks[maker.blocks.front()].block});
   }
 
-  Play& play_;
+  Replay& replay_;
   const Sample& base_;
-  PlayEdit edit_;
+  ReplayEdit edit_;
   const Operations& operations_;
   OperationInputs inputs_;
 };
 
 }  // namespace
 
-void in_half(Play& play, const Sample& base, const Operations& operations) {
+void apply_dtype(Replay& replay, const Sample& base, const Operations& operations) {
   Upcasts upcasts(base);
   UnreadStacks& unread = base.opened->places.unread();
-  const size_t recorded = play.pieces.size();
-  HalfEdit(play, base, operations).apply(upcasts);
-  for (Piece& piece : std::span(play.pieces).first(recorded)) {
+  const size_t recorded = replay.blocks.size();
+  HalfEdit(replay, base, operations).apply(upcasts);
+  for (ReplayBlock& piece : std::span(replay.blocks).first(recorded)) {
     if (piece.block == kNone) {
       piece.factor *= 0.5;
       continue;
@@ -145,23 +145,23 @@ void in_half(Play& play, const Sample& base, const Operations& operations) {
         least = most = 1;
       } else if (upcast == Upcast::with_copy && saved) {
         // A product that is given the copy saves it.
-        const OperationTraits* next = next_operation(operations, size_t(&piece - play.pieces.data()));
+        const OperationTraits* next = next_operation(operations, size_t(&piece - replay.blocks.data()));
         least = most = next != nullptr && next->dropout ? 1 : 1.5;
         if (unread.operation(block.place()) || (next != nullptr && next->unread)) {
           least = 1;
-          play.unread = true;
+          replay.unread = true;
         }
       } else if (upcast != Upcast::none) {
         most = 1;
       }
       if (float32 && upcast != Upcast::by_torch && unread.operation(block.place())) {
         most = std::max(most, 1.0);
-        play.unread = true;
+        replay.unread = true;
       }
       if (float32 && unread.line(block.place())) {
         least = 0.5;
         most = std::max(most, saved ? 1.5 : 1);
-        play.unread = true;
+        replay.unread = true;
       }
     }
     piece.factor *= (least + most) / 2;

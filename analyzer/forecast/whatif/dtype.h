@@ -2,7 +2,7 @@
 #pragma once
 
 #include "forecast/operations.h"
-#include "forecast/play.h"
+#include "forecast/replay.h"
 #include "forecast/samples.h"
 
 namespace tensorscope::analyzer::forecast {
@@ -11,6 +11,6 @@ namespace tensorscope::analyzer::forecast {
 // nothing in a float32 run; where the known source lines show such code, or a loss computes, a block has between half
 // and all of its bytes, and so has memory in no tensor. Attention that is computed by its formula saves a float32 copy
 // of its values; a loss may be given a float32 copy.
-void in_half(Play& play, const Sample& base, const Operations& operations);
+void apply_dtype(Replay& replay, const Sample& base, const Operations& operations);
 
 }  // namespace tensorscope::analyzer::forecast

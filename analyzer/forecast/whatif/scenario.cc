@@ -39,13 +39,13 @@ constexpr std::array<OptimizerNeeds, 6> kOptimizers = {{
 struct CategorySum {
   double most = 0, largest = 0;
 };
-CategorySum sum_of(const Play& play, const SizeValues& at, Category category) {
+CategorySum sum_of(const Replay& replay, const SizeValues& at, Category category) {
   CategorySum sum;
   double live = 0;
-  for (const Change& change : play.changes) {
-    const Piece& piece = play.pieces[change.block];
+  for (const Change& change : replay.changes) {
+    const ReplayBlock& piece = replay.blocks[change.block];
     if (piece.category != category) continue;
-    const double bytes = play.growths[piece.growth].bytes(at) * piece.factor;
+    const double bytes = replay.growths[piece.growth].bytes(at) * piece.factor;
     live += change.made ? bytes : -bytes;
     sum.most = std::max(sum.most, live);
     sum.largest = std::max(sum.largest, bytes);
@@ -55,18 +55,18 @@ CategorySum sum_of(const Play& play, const SizeValues& at, Category category) {
 
 // ---- optimizer ---------------------------------------------------------------------------------------------------
 
-void with_optimizer(Play& play, const Sample& base, OptimizerKind kind) {
+void with_optimizer(Replay& replay, const Sample& base, OptimizerKind kind) {
   const OptimizerNeeds& needs = kOptimizers[size_t(kind)];
   const SizeValues none;
-  CategorySum trained = sum_of(play, none, Category::gradient);
-  if (trained.most == 0) trained = sum_of(play, none, Category::parameter);
+  CategorySum trained = sum_of(replay, none, Category::gradient);
+  if (trained.most == 0) trained = sum_of(replay, none, Category::parameter);
   if (trained.most == 0) throw BadInput(base.file + " has no gradients and no parameters; --optimizer needs them.");
-  for (Piece& piece : play.pieces) {
+  for (ReplayBlock& piece : replay.blocks) {
     const bool own = piece.block != kNone && base.blocks[piece.block].optimizer;
     if (own || piece.category == Category::optimizer_state) piece.factor = 0;
   }
   const auto add = [&](double bytes, Category category) {
-    return play.add(Piece{kNone, play.add(Growth::constant(bytes)), 1, 0, category, kNone});
+    return replay.add(ReplayBlock{kNone, replay.add(Growth::constant(bytes)), 1, 0, category, kNone});
   };
   const uint32_t state = add(needs.state * trained.most, Category::optimizer_state);
   // On devices torch.optim steps all parameters at once.
@@ -75,15 +75,15 @@ void with_optimizer(Play& play, const Sample& base, OptimizerKind kind) {
   std::vector<Change> changes;
   if (base.steps.empty()) changes.push_back({state, true});
   size_t step = 0;
-  for (size_t i = 0; i <= play.changes.size(); ++i) {
+  for (size_t i = 0; i <= replay.changes.size(); ++i) {
     for (; step < base.steps.size() && base.steps[step] == i; ++step) {
       if (step == 0) changes.push_back({state, true});
       changes.push_back({temporary, true});
       changes.push_back({temporary, false});
     }
-    if (i < play.changes.size()) changes.push_back(play.changes[i]);
+    if (i < replay.changes.size()) changes.push_back(replay.changes[i]);
   }
-  play.changes = std::move(changes);
+  replay.changes = std::move(changes);
 }
 
 // ---- checkpointing -----------------------------------------------------------------------------------------------
@@ -123,8 +123,8 @@ struct Pass {
 
 class Checkpointer {
  public:
-  Checkpointer(Play& play, const Sample& base, const std::vector<std::string>& patterns)
-      : play_(play), base_(base), patterns_(patterns) {}
+  Checkpointer(Replay& replay, const Sample& base, const std::vector<std::string>& patterns)
+      : replay_(replay), base_(base), patterns_(patterns) {}
 
   void apply() {
     find_modules();
@@ -139,9 +139,9 @@ class Checkpointer {
  private:
   // What the user may have meant.
   std::string known_modules() const {
-    constexpr size_t kMostShown = 5;
+    constexpr size_t kMaxShown = 5;
     std::set<std::string> names;
-    for (const Piece& piece : play_.pieces) {
+    for (const ReplayBlock& piece : replay_.blocks) {
       if (piece.place() == kNone) continue;
       const std::string unit = numbered_part(base_.modules(piece.place())), name = starred(unit);
       if (name != unit) names.insert(name);
@@ -150,7 +150,7 @@ class Checkpointer {
     std::string text;
     size_t shown = 0;
     for (const std::string& name : names) {
-      if (shown++ < kMostShown) text += (text.empty() ? "it has " : ", ") + name;
+      if (shown++ < kMaxShown) text += (text.empty() ? "it has " : ", ") + name;
     }
     return text;
   }
@@ -158,9 +158,9 @@ class Checkpointer {
   void find_modules() {
     std::map<std::string, uint32_t> numbers;
     std::unordered_map<uint64_t, uint32_t> known;
-    instance_.assign(play_.pieces.size(), 0);
-    for (size_t i = 0; i < play_.pieces.size(); ++i) {
-      const uint32_t block = play_.pieces[i].place();
+    instance_.assign(replay_.blocks.size(), 0);
+    for (size_t i = 0; i < replay_.blocks.size(); ++i) {
+      const uint32_t block = replay_.blocks[i].place();
       if (block == kNone) continue;
       const Block& of = base_.blocks[block];
       const auto [found, fresh] = known.try_emplace(uint64_t(of.site) << 32 | of.forward);
@@ -179,13 +179,13 @@ class Checkpointer {
   }
 
   bool is_forward(uint32_t piece) const {
-    const Block& block = base_.blocks[play_.pieces[piece].place()];
+    const Block& block = base_.blocks[replay_.blocks[piece].place()];
     return !block.backward && !block.optimizer;
   }
   bool is_saved(uint32_t piece) const {
-    const Category c = play_.pieces[piece].category;
-    if (play_.pieces[piece].block == kNone) return is_forward(piece) && c == Category::saved_activation;
-    const Block& block = base_.blocks[play_.pieces[piece].block];
+    const Category c = replay_.blocks[piece].category;
+    if (replay_.blocks[piece].block == kNone) return is_forward(piece) && c == Category::saved_activation;
+    const Block& block = base_.blocks[replay_.blocks[piece].block];
     return is_forward(piece) && block.past_backward && c != Category::parameter && c != Category::buffer &&
            c != Category::gradient;
   }
@@ -193,17 +193,17 @@ class Checkpointer {
   // Forward of a module begins with its first block and ends with the next block made outside of it.
   void find_passes() {
     std::map<uint32_t, size_t> open, waiting;  // by instance: index into passes_
-    freed_.assign(play_.pieces.size(), SIZE_MAX);
-    made_.assign(play_.pieces.size(), 0);
-    for (size_t i = 0; i < play_.changes.size(); ++i) {
-      const auto [piece, made] = play_.changes[i];
+    freed_.assign(replay_.blocks.size(), SIZE_MAX);
+    made_.assign(replay_.blocks.size(), 0);
+    for (size_t i = 0; i < replay_.changes.size(); ++i) {
+      const auto [piece, made] = replay_.changes[i];
       (made ? made_ : freed_)[piece] = i;
-      const uint32_t place = play_.pieces[piece].place();
+      const uint32_t place = replay_.blocks[piece].place();
       if (made && place != kNone && base_.blocks[place].backward) backward_.push_back(i);
     }
-    for (size_t i = 0; i < play_.changes.size(); ++i) {
-      const auto [piece, made] = play_.changes[i];
-      if (play_.pieces[piece].place() == kNone || !made) continue;
+    for (size_t i = 0; i < replay_.changes.size(); ++i) {
+      const auto [piece, made] = replay_.changes[i];
+      if (replay_.blocks[piece].place() == kNone || !made) continue;
       const uint32_t instance = instance_[piece];
       for (auto at = open.begin(); at != open.end();) {
         if (at->first == instance && is_forward(piece)) {
@@ -250,7 +250,7 @@ class Checkpointer {
 
   void take_result(Pass& pass, size_t until) const {
     const auto result = std::find_if(pass.saved.rbegin(), pass.saved.rend(),
-                                     [&](uint32_t piece) { return play_.pieces[piece].block != kNone; });
+                                     [&](uint32_t piece) { return replay_.blocks[piece].block != kNone; });
     if (result == pass.saved.rend()) return;
     if (freed_[*result] <= until) pass.result = *result;
     pass.saved.erase(std::next(result).base());
@@ -261,10 +261,10 @@ class Checkpointer {
   uint32_t given_on(const Pass& pass, const Pass& next) const {
     if (next.begin < pass.end || next.begins != pass.begins) return kNone;
     size_t returns = next.end;
-    while (returns + 1 < play_.changes.size() && !play_.changes[returns + 1].made) ++returns;
+    while (returns + 1 < replay_.changes.size() && !replay_.changes[returns + 1].made) ++returns;
     for (size_t i = pass.end + 1; i-- > pass.begin;) {
-      const auto [piece, made] = play_.changes[i];
-      if (!made || instance_[piece] != pass.instance || play_.pieces[piece].block == kNone || !is_forward(piece))
+      const auto [piece, made] = replay_.changes[i];
+      if (!made || instance_[piece] != pass.instance || replay_.blocks[piece].block == kNone || !is_forward(piece))
         continue;
       if (freed_[piece] > next.end && freed_[piece] <= returns && !summed_before(next, piece)) return piece;
     }
@@ -277,8 +277,8 @@ class Checkpointer {
     std::string_view call = path_of(piece);
     bool last = true;
     for (size_t i = made_[piece] + 1; i <= pass.end; ++i) {
-      const auto [other, made] = play_.changes[i];
-      if (!made || play_.pieces[other].place() == kNone || !is_forward(other)) continue;
+      const auto [other, made] = replay_.changes[i];
+      if (!made || replay_.blocks[other].place() == kNone || !is_forward(other)) continue;
       const std::string_view path = path_of(other);
       while (path != call && !(path.starts_with(call) && path[call.size()] == '.')) {
         if (!last) return i;
@@ -291,20 +291,20 @@ class Checkpointer {
     return pass.end + 1;
   }
   const std::string& path_of(uint32_t piece) {
-    const Block& block = base_.blocks[play_.pieces[piece].place()];
+    const Block& block = base_.blocks[replay_.blocks[piece].place()];
     const auto [found, fresh] = paths_.try_emplace(uint64_t(block.site) << 32 | block.forward);
-    if (fresh) found->second = base_.modules(play_.pieces[piece].place());
+    if (fresh) found->second = base_.modules(replay_.blocks[piece].place());
     return found->second;
   }
 
   // Whether modules around a pass, or beside it, have made such a block of a piece's type before it.
   template <typename Test>
   bool made_before(const Pass& pass, uint32_t piece, Test test) const {
-    const Block& own = base_.blocks[play_.pieces[piece].block];
+    const Block& own = base_.blocks[replay_.blocks[piece].block];
     if (!own.shape_known || base_.numel(own) == 0) return false;
     for (size_t i = made_[piece] + 1; i < pass.begin; ++i) {
-      const auto [other, made] = play_.changes[i];
-      const uint32_t number = play_.pieces[other].block;
+      const auto [other, made] = replay_.changes[i];
+      const uint32_t number = replay_.blocks[other].block;
       if (!made || number == kNone || instance_[other] != 0 || !is_forward(other)) continue;
       const Block& block = base_.blocks[number];
       if (block.shape_known && block.dtype == own.dtype && test(own, block)) return true;
@@ -329,23 +329,23 @@ class Checkpointer {
 
   // Whether the same line has made the next one of what it frees, as "total = total + result" does.
   bool goes_on(size_t freed) const {
-    if (freed == 0 || !play_.changes[freed - 1].made) return false;
-    const uint32_t next = play_.pieces[play_.changes[freed - 1].block].block;
+    if (freed == 0 || !replay_.changes[freed - 1].made) return false;
+    const uint32_t next = replay_.blocks[replay_.changes[freed - 1].block].block;
     return next != kNone &&
-           base_.blocks[next].coarse == base_.blocks[play_.pieces[play_.changes[freed].block].block].coarse;
+           base_.blocks[next].coarse == base_.blocks[replay_.blocks[replay_.changes[freed].block].block].coarse;
   }
 
   // What the modules around a pass, or beside it, made for it, such as a mask or an embedding of distances: an argument
   // that the graph keeps in place of what it saved.
   void keep_arguments(const Pass& pass) {
-    const std::string& path = path_of(play_.changes[pass.begin].block);
+    const std::string& path = path_of(replay_.changes[pass.begin].block);
     size_t until = 0;
     for (uint32_t piece : pass.saved) {
       if (freed_[piece] != SIZE_MAX) until = std::max(until, freed_[piece]);
     }
-    for (size_t i = pass.end; i < std::min(pass.begins, play_.changes.size()); ++i) {
-      const auto [piece, made] = play_.changes[i];
-      if (made || made_[piece] > pass.begin || play_.pieces[piece].block == kNone || !is_forward(piece)) continue;
+    for (size_t i = pass.end; i < std::min(pass.begins, replay_.changes.size()); ++i) {
+      const auto [piece, made] = replay_.changes[i];
+      if (made || made_[piece] > pass.begin || replay_.blocks[piece].block == kNone || !is_forward(piece)) continue;
       const std::string& maker = path_of(piece);
       const std::string around = maker.substr(0, std::min(maker.rfind('.'), maker.size()));
       if (goes_on(i) || concatenated_before(pass, piece)) continue;
@@ -372,13 +372,13 @@ class Checkpointer {
   }
 
   void insert() {
-    std::vector<uint8_t> dropped(play_.pieces.size());
+    std::vector<uint8_t> dropped(replay_.blocks.size());
     std::map<size_t, std::vector<uint32_t>> freed_before;
     std::map<size_t, std::vector<const Pass*>> at_again;
     for (const Pass& pass : passes_) {
       for (uint32_t piece : pass.saved) {
         dropped[piece] = 1;
-        const bool cached = play_.pieces[piece].autocasts && pass.begins != SIZE_MAX;
+        const bool cached = replay_.blocks[piece].autocasts && pass.begins != SIZE_MAX;
         freed_before[cached ? pass.begins : left(pass, piece)].push_back(piece);
       }
       at_again[pass.again].push_back(&pass);
@@ -387,32 +387,32 @@ class Checkpointer {
     keep_results();
     for (const auto& [piece, until] : kept_until_) freed_before[until + 1].push_back(piece);
     std::vector<Change> changes;
-    for (size_t i = 0; i < play_.changes.size(); ++i) {
+    for (size_t i = 0; i < replay_.changes.size(); ++i) {
       if (const auto freed = freed_before.find(i); freed != freed_before.end()) {
         for (uint32_t piece : freed->second) changes.push_back({piece, false});
       }
       if (const auto again = at_again.find(i); again != at_again.end()) {
         for (const Pass* pass : again->second) compute_again(*pass, dropped, changes);
       }
-      const auto [piece, made] = play_.changes[i];
-      if (made || !kept_until_.contains(piece)) changes.push_back(play_.changes[i]);
+      const auto [piece, made] = replay_.changes[i];
+      if (made || !kept_until_.contains(piece)) changes.push_back(replay_.changes[i]);
     }
-    play_.changes = std::move(changes);
+    replay_.changes = std::move(changes);
   }
 
   // The pass once more, with what it frees itself.
   void compute_again(const Pass& pass, const std::vector<uint8_t>& dropped, std::vector<Change>& changes) const {
     size_t end = pass.end;  // with what is freed as its functions return
-    while (end + 1 < play_.changes.size() && !play_.changes[end + 1].made) ++end;
+    while (end + 1 < replay_.changes.size() && !replay_.changes[end + 1].made) ++end;
     for (size_t i = pass.begin; i <= end; ++i) {
-      const auto [piece, made] = play_.changes[i];
+      const auto [piece, made] = replay_.changes[i];
       if (instance_[piece] != pass.instance || !is_forward(piece)) continue;
       const bool passing = freed_[piece] != SIZE_MAX && freed_[piece] <= end;
       if (dropped[piece] ? made : passing) changes.push_back({piece, made});
     }
   }
 
-  Play& play_;
+  Replay& replay_;
   const Sample& base_;
   const std::vector<std::string>& patterns_;
   std::vector<uint32_t> instance_;                   // of each piece: number of its module, 0 for none
@@ -439,17 +439,17 @@ std::vector<std::string> optimizer_words() {
   return words;
 }
 
-Play with_changes(const Play& play, const Sample& base, const Changes& changes) {
-  Play changed = play;
+Replay with_changes(const Replay& replay, const Sample& base, const Changes& changes) {
+  Replay changed = replay;
   if (changes.optimizer) with_optimizer(changed, base, *changes.optimizer);
-  if (changes.ranks > 1) over_ranks(changed, base, changes.ranks);
+  if (changes.ranks > 1) apply_sharding(changed, base, changes.ranks);
   if (changes.autocast) {
-    may_unfold(changed, base, operations_of(changed, base), weights_of(base));
+    add_im2col_buffers(changed, base, operations_of(changed, base), weights_of(base));
     under_autocast(changed, base, operations_of(changed, base), weights_of(base));
   }
   if (!changes.dtype.empty()) {
-    in_half(changed, base, operations_of(changed, base));
-    may_unfold(changed, base, operations_of(changed, base), weights_of(base));
+    apply_dtype(changed, base, operations_of(changed, base));
+    add_im2col_buffers(changed, base, operations_of(changed, base), weights_of(base));
   }
   if (!changes.checkpointed.empty()) Checkpointer(changed, base, changes.checkpointed).apply();
   return changed;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "forecast/play.h"
+#include "forecast/replay.h"
 
 namespace tensorscope::analyzer::forecast {
 
@@ -26,6 +26,6 @@ struct Changes {
 };
 
 // Throws BadInput where the program has no such modules, or no parameters.
-Play with_changes(const Play& play, const Sample& base, const Changes& changes);
+Replay with_changes(const Replay& replay, const Sample& base, const Changes& changes);
 
 }  // namespace tensorscope::analyzer::forecast

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "forecast/whatif/play_edit.h"
+#include "forecast/whatif/replay_edit.h"
 #include "support/dotted_path.h"
 
 namespace tensorscope::analyzer::forecast {
@@ -29,25 +29,25 @@ struct Iteration {
 
 class Sharder {
  public:
-  Sharder(Play& play, const Sample& base, int ranks) : play_(play), base_(base), ranks_(ranks) {}
+  Sharder(Replay& replay, const Sample& base, int ranks) : replay_(replay), base_(base), ranks_(ranks) {}
 
   void apply() {
     find_units();
     find_iterations();
     shard_what_stays();
-    edit_.start(play_);
+    edit_.start(replay_);
     for (const Iteration& iteration : iterations_) insert(iteration);
-    edit_.apply(play_);
+    edit_.apply(replay_);
     // Some ranks have one module more than others at the same moment.
     for (const auto& [unit, bytes] : bytes_) {
-      if (unit != kRoot) play_.held = std::max(play_.held, bytes);
+      if (unit != kRoot) replay_.held = std::max(replay_.held, bytes);
     }
   }
 
  private:
   // A rank's part of a tensor: it is cut along its first dimension, and the first rank has no fewer rows than others.
   double part(int64_t rows) const { return double((rows + ranks_ - 1) / ranks_) / double(rows); }
-  double part(const Piece& piece) const {
+  double part(const ReplayBlock& piece) const {
     if (piece.block == kNone) return 1.0 / ranks_;
     const Block& block = base_.blocks[piece.block];
     if (!block.shape_known) return 1.0 / ranks_;
@@ -68,17 +68,17 @@ class Sharder {
     const Dump& dump = base_.opened->dump;
     const Holders& holders = base_.opened->holders;
     for (size_t i = 0; i < dump.storages.size(); ++i) {
-      const uint32_t speaker = holders.speaker(uint32_t(i));
-      if (dump.storages[i].device != base_.device || speaker == kNone) continue;
-      if (holders.category(speaker) != Category::parameter) continue;
-      const std::span<const int64_t> sizes = dump.tensors[speaker].sizes;
+      const uint32_t representative = holders.representative(uint32_t(i));
+      if (dump.storages[i].device != base_.device || representative == kNone) continue;
+      if (holders.category(representative) != Category::parameter) continue;
+      const std::span<const int64_t> sizes = dump.tensors[representative].sizes;
       const double whole = sizes.empty() || sizes[0] <= 0 ? 1 : part(sizes[0]) * ranks_;
-      bytes_[std::max(kRoot, unit_of(holders.module(speaker)))] += double(dump.storages[i].own_nbytes) * whole;
+      bytes_[std::max(kRoot, unit_of(holders.module(representative)))] += double(dump.storages[i].own_nbytes) * whole;
     }
     std::unordered_map<uint32_t, int> known;
-    units_.assign(play_.pieces.size(), kOutside);
-    for (size_t i = 0; i < play_.pieces.size(); ++i) {
-      const uint32_t block = play_.pieces[i].block;
+    units_.assign(replay_.blocks.size(), kOutside);
+    for (size_t i = 0; i < replay_.blocks.size(); ++i) {
+      const uint32_t block = replay_.blocks[i].block;
       if (block == kNone) continue;
       const auto [found, fresh] = known.try_emplace(base_.blocks[block].place(), kOutside);
       if (fresh) found->second = unit_of(base_.modules(block));
@@ -88,10 +88,10 @@ class Sharder {
 
   void find_iterations() {
     bool backward = true;
-    for (size_t i = 0; i < play_.changes.size(); ++i) {
-      const auto [piece, made] = play_.changes[i];
-      if (!made || play_.pieces[piece].block == kNone) continue;
-      const Block& block = base_.blocks[play_.pieces[piece].block];
+    for (size_t i = 0; i < replay_.changes.size(); ++i) {
+      const auto [piece, made] = replay_.changes[i];
+      if (!made || replay_.blocks[piece].block == kNone) continue;
+      const Block& block = base_.blocks[replay_.blocks[piece].block];
       if (block.optimizer || (units_[piece] == kOutside && !block.backward)) continue;
       if (!block.backward) {
         if (backward) iterations_.emplace_back().begin = i;
@@ -121,7 +121,7 @@ class Sharder {
   }
 
   void shard_what_stays() {
-    for (Piece& piece : play_.pieces) {
+    for (ReplayBlock& piece : replay_.blocks) {
       const bool of_step =
           piece.block != kNone ? base_.blocks[piece.block].optimizer : piece.category == Category::temporary;
       if (piece.category == Category::parameter || piece.category == Category::optimizer_state || of_step) {
@@ -131,7 +131,7 @@ class Sharder {
   }
 
   uint32_t piece(double bytes, Category category) {
-    return play_.add(Piece{kNone, play_.add(Growth::constant(bytes)), 1, 0, category});
+    return replay_.add(ReplayBlock{kNone, replay_.add(Growth::constant(bytes)), 1, 0, category});
   }
   // Of a module: what is gathered in one piece, and its parameters, which are copied out of it.
   struct Whole {
@@ -194,8 +194,8 @@ class Sharder {
   std::map<int, std::vector<uint32_t>> gradients_of(const Iteration& iteration) const {
     std::map<int, std::vector<uint32_t>> gradients;
     for (size_t i = iteration.backward_begin; i <= iteration.backward_end; ++i) {
-      const auto [piece, made] = play_.changes[i];
-      if (made && play_.pieces[piece].category == Category::gradient) {
+      const auto [piece, made] = replay_.changes[i];
+      if (made && replay_.blocks[piece].category == Category::gradient) {
         gradients[iteration.backward.contains(units_[piece]) ? units_[piece] : kRoot].push_back(piece);
       }
     }
@@ -209,24 +209,24 @@ class Sharder {
     if (gradients.empty()) return kNone;
     double bytes = 0;
     for (uint32_t gradient : gradients) {
-      const Piece& of = play_.pieces[gradient];
-      bytes += play_.growths[of.growth].bytes(SizeValues{}) * of.factor * part(of) * ranks_;
+      const ReplayBlock& of = replay_.blocks[gradient];
+      bytes += replay_.growths[of.growth].bytes(SizeValues{}) * of.factor * part(of) * ranks_;
     }
     const uint32_t input = piece(bytes, Category::workspace);
     edit_.make(before, input);
     for (uint32_t gradient : gradients) {
       if (edit_.freed(gradient) < before) continue;
       edit_.free(before, gradient);
-      Piece own = play_.pieces[gradient];
+      ReplayBlock own = replay_.blocks[gradient];
       own.factor *= part(own);
-      const uint32_t number = play_.add(own);
+      const uint32_t number = replay_.add(own);
       edit_.make(before, number);
       if (const size_t freed = edit_.freed(gradient); freed != SIZE_MAX) edit_.free_instead(freed, number);
     }
     return input;
   }
 
-  Play& play_;
+  Replay& replay_;
   const Sample& base_;
   const int ranks_;
   std::map<std::string, int> numbers_;  // of numbered modules
@@ -234,7 +234,7 @@ class Sharder {
   std::vector<int> units_;              // of each piece
   std::vector<Iteration> iterations_;
   std::map<int, Whole> whole_;
-  PlayEdit edit_;
+  ReplayEdit edit_;
 };
 
 }  // namespace
@@ -246,6 +246,6 @@ std::string numbered_part(const std::string& path) {
   return path;
 }
 
-void over_ranks(Play& play, const Sample& base, int ranks) { Sharder(play, base, ranks).apply(); }
+void apply_sharding(Replay& replay, const Sample& base, int ranks) { Sharder(replay, base, ranks).apply(); }
 
 }  // namespace tensorscope::analyzer::forecast

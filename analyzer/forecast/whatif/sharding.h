@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "forecast/play.h"
+#include "forecast/replay.h"
 #include "forecast/samples.h"
 
 namespace tensorscope::analyzer::forecast {
@@ -14,6 +14,6 @@ std::string numbered_part(const std::string& path);
 
 // fully_shard around each numbered module, and around the model, which has all the rest; on a model that is sharded
 // before it has memory (meta device). Activations stay: the batch is that of one rank.
-void over_ranks(Play& play, const Sample& base, int ranks);
+void apply_sharding(Replay& replay, const Sample& base, int ranks);
 
 }  // namespace tensorscope::analyzer::forecast

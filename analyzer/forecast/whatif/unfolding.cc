@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "forecast/whatif/play_edit.h"
+#include "forecast/whatif/replay_edit.h"
 
 namespace tensorscope::analyzer::forecast {
 
@@ -30,14 +30,15 @@ bool convolution_of(const Weight& weight, std::span<const int64_t> shape) {
 
 }  // namespace
 
-void may_unfold(Play& play, const Sample& base, const Operations& operations, const std::vector<Weight>& weights) {
+void add_im2col_buffers(Replay& replay, const Sample& base, const Operations& operations,
+                        const std::vector<Weight>& weights) {
   if (!base.device.is_cpu()) return;
-  PlayEdit edit;
-  edit.start(play);
+  ReplayEdit edit;
+  edit.start(replay);
   for (const Operation& operation : operations.all) {
     const bool convolves = operation.traits.convolution && operation.traits.rule == CastRule::lower;
     if (!convolves && !operation.traits.unread) continue;
-    const Piece result = play.pieces[operation.pieces.back()];
+    const ReplayBlock result = replay.blocks[operation.blocks.back()];
     const Block& block = base.blocks[result.block];
     const std::span<const int64_t> shape = base.shape(block);
     const std::string module = base.modules(result.block);
@@ -49,14 +50,14 @@ void may_unfold(Play& play, const Sample& base, const Operations& operations, co
     const double columns = columns_of(*weight);
     const auto passing = [&](size_t begin, size_t end, double part) {
       if (part == 0) return;
-      edit.pass(begin, end, play.add(perhaps({kNone, result.growth, part, 0, Category::workspace})));
+      edit.pass(begin, end, replay.add(as_uncertainty({kNone, result.growth, part, 0, Category::workspace})));
     };
     passing(operation.begin, operation.end, columns);
     if (operation.backward_begin == SIZE_MAX) continue;
     // Never at the same time.
     passing(operation.backward_begin, operation.backward_end, std::max(columns, has_bias(weights, *weight) ? 1.0 : 0));
   }
-  edit.apply(play);
+  edit.apply(replay);
 }
 
 }  // namespace tensorscope::analyzer::forecast

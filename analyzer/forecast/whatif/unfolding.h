@@ -6,12 +6,13 @@
 
 #include "forecast/operation_inputs.h"
 #include "forecast/operations.h"
-#include "forecast/play.h"
+#include "forecast/replay.h"
 #include "forecast/samples.h"
 
 namespace tensorscope::analyzer::forecast {
 
 // Puts these buffers into a run, as something that may be there.
-void may_unfold(Play& play, const Sample& base, const Operations& operations, const std::vector<Weight>& weights);
+void add_im2col_buffers(Replay& replay, const Sample& base, const Operations& operations,
+                        const std::vector<Weight>& weights);
 
 }  // namespace tensorscope::analyzer::forecast

@@ -12,7 +12,7 @@ namespace tensorscope::text {
 
 namespace {
 
-constexpr int64_t kLeastOutside = 128 << 20;  // more than a program has that only imported torch
+constexpr int64_t kMinOutside = 128 << 20;  // more than a program has that only imported torch
 
 }  // namespace
 
@@ -42,7 +42,7 @@ std::string outside_line(const analyzer::View& view) {
                                                         {memory.python_kept, "free memory kept by Python"}};
   int64_t sum = 0;
   for (const auto& [bytes, what] : parts) sum += std::max<int64_t>(0, bytes);
-  if (memory.resident <= 0 || sum < kLeastOutside || sum < memory.tensors) return "";
+  if (memory.resident <= 0 || sum < kMinOutside || sum < memory.tensors) return "";
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text = fmt::format("outside of tensors: {} of {} resident", text::bytes(uint64_t(sum)),
                                  text::bytes(uint64_t(memory.resident)));

@@ -70,7 +70,7 @@ std::string text_of(const OneRoot& root) {
 // Those that hold the most bytes first.
 std::vector<OneRoot> roots_of(const analyzer::OpenedDump& opened, const analyzer::Group& group) {
   std::map<std::pair<std::string, bool>, OneRoot> roots;  // by what to group by, and whether the graph is in between
-  for (uint32_t tensor : group.speakers) {
+  for (uint32_t tensor : group.representatives) {
     const std::vector<analyzer::Holder>& holders = opened.holders.holders(tensor);
     if (holders.empty()) continue;
     const analyzer::Holder& holder = holders.front();
@@ -93,13 +93,13 @@ std::vector<OneRoot> roots_of(const analyzer::OpenedDump& opened, const analyzer
 }  // namespace
 
 std::vector<std::string> holder_lines(const std::vector<HolderShare>& shares) {
-  constexpr size_t kMost = 3;
-  constexpr uint64_t kLeastPart = 10;  // of the bytes: what has less is only counted
+  constexpr size_t kMax = 3;
+  constexpr uint64_t kMinPart = 10;  // of the bytes: what has less is only counted
   uint64_t all = 0, rest = 0;
   for (const HolderShare& share : shares) all += share.bytes;
   std::vector<std::string> lines;
   for (const HolderShare& share : shares) {
-    const bool shown = lines.empty() || (lines.size() < kMost && all > 0 && share.bytes >= all / kLeastPart);
+    const bool shown = lines.empty() || (lines.size() < kMax && all > 0 && share.bytes >= all / kMinPart);
     if (!shown) {
       rest += share.bytes;
       continue;

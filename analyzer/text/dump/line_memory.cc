@@ -9,7 +9,7 @@ namespace tensorscope::text {
 
 namespace {
 
-constexpr int kMostBetween = 3;  // lines without memory that are shown between two others
+constexpr int kMaxBetween = 3;  // lines without memory that are shown between two others
 
 using analyzer::SourcePlace;
 
@@ -29,8 +29,8 @@ class FileTable {
   explicit FileTable(analyzer::OpenedDump& opened) : opened_(opened) {}
 
   void add(const SourcePlace& place, const analyzer::LineMemory& memory) {
-    if (last_ != 0 && place.line - last_ - 1 > kMostBetween) table_.row({"", "", "", "", "", "..."}, Style::dim);
-    if (last_ != 0 && place.line - last_ - 1 <= kMostBetween) {
+    if (last_ != 0 && place.line - last_ - 1 > kMaxBetween) table_.row({"", "", "", "", "", "..."}, Style::dim);
+    if (last_ != 0 && place.line - last_ - 1 <= kMaxBetween) {
       for (int line = last_ + 1; line < place.line; ++line) {
         table_.row({"", "", "", "", std::to_string(line), source_of(opened_, place, line)}, Style::dim);
       }

@@ -102,16 +102,16 @@ std::string numbers_words(const std::vector<int64_t>& numbers) {
 
 // Which dimension a name means is a guess where inputs have several.
 std::string others_lines(const ForecastShown& shown) {
-  constexpr size_t kMostNamed = 3;
+  constexpr size_t kMaxNamed = 3;
   std::string text;
   for (const Size& size : shown.answer.sizes) {
     if (size.others.empty()) continue;
     std::string others;
-    for (size_t i = 0; i < std::min(kMostNamed, size.others.size()); ++i) {
+    for (size_t i = 0; i < std::min(kMaxNamed, size.others.size()); ++i) {
       others += (i == 0 ? "" : "; ") + numbers_words(size.others[i]);
     }
     text += fmt::format("{} is taken as the dimension that was {}; others fit as well: {}{}. To choose: --vary {}={}\n",
-                        size.name, numbers_words(size.seen), others, size.others.size() > kMostNamed ? "; ..." : "",
+                        size.name, numbers_words(size.seen), others, size.others.size() > kMaxNamed ? "; ..." : "",
                         size.name, numbers_words(size.others[0]));
   }
   return text;
@@ -225,7 +225,7 @@ std::string unexplained_table(const ForecastShown& shown, size_t top, const Term
 
 // Which part makes the range of a what-if.
 std::string unknown_types(const ForecastShown& shown) {
-  constexpr size_t kMostNamed = 3;
+  constexpr size_t kMaxNamed = 3;
   constexpr double kNamed = 0.01;  // of the peak
   std::string text;
   for (const Outcome& outcome : shown.answer.scenarios) {
@@ -233,7 +233,7 @@ std::string unknown_types(const ForecastShown& shown) {
     for (const forecast::UnknownType& site : outcome.unknown_types) all += site.bytes;
     if (all < kNamed * outcome.peak.bytes) continue;
     text += fmt::format("\n{}: ± {} are of what has a type that is not known then\n", outcome.name, whole_bytes(all));
-    for (size_t i = 0; i < std::min(kMostNamed, outcome.unknown_types.size()); ++i) {
+    for (size_t i = 0; i < std::min(kMaxNamed, outcome.unknown_types.size()); ++i) {
       const forecast::UnknownType& site = outcome.unknown_types[i];
       text += fmt::format("  ± {}  {}{}\n", whole_bytes(site.bytes), site.where,
                           site.modules.empty() ? "" : fmt::format("  [{}]", site.modules));

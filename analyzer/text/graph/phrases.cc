@@ -11,7 +11,7 @@ using analyzer::GraphView;
 
 namespace {
 
-constexpr size_t kMostOfPath = 9;  // operations of a path that are named
+constexpr size_t kMaxOfPath = 9;  // operations of a path that are named
 
 }  // namespace
 
@@ -101,7 +101,7 @@ std::string path_words(const GraphView& view, const std::vector<uint32_t>& nodes
     ++runs.back().count;
   }
   std::string text;
-  const size_t head = runs.size() > kMostOfPath ? kMostOfPath / 2 + 1 : runs.size(), tail = kMostOfPath / 2;
+  const size_t head = runs.size() > kMaxOfPath ? kMaxOfPath / 2 + 1 : runs.size(), tail = kMaxOfPath / 2;
   for (size_t i = 0; i < runs.size(); ++i) {
     if (i == head) {
       i = runs.size() - tail;

@@ -75,16 +75,16 @@ std::string freed_words(uint64_t freed, uint64_t nodes) {
 
 // "57 nodes with buffers freed, by the backward pass at train.py:57 main"
 std::string freed_sentence(uint64_t freed, const std::vector<analyzer::FreedNodes>& by) {
-  constexpr size_t kMost = 3;
+  constexpr size_t kMax = 3;
   std::string text = counted(freed, "node") + " with buffers freed";
   const bool all_known = by.empty() || !by.back().where.empty();
   const size_t known = by.size() - (all_known ? 0 : 1);
   if (known == 0) return text + " (line not recorded)";
   text += known == 1 ? ", by the backward pass at " : ", by the backward passes at ";
-  for (size_t i = 0; i < std::min(known, kMost); ++i) {
+  for (size_t i = 0; i < std::min(known, kMax); ++i) {
     text += (i == 0 ? "" : ", ") + by[i].where + (by.size() == 1 ? "" : " (" + count(by[i].nodes) + ")");
   }
-  if (known > kMost) text += fmt::format(" and {} more places", count(known - kMost));
+  if (known > kMax) text += fmt::format(" and {} more places", count(known - kMax));
   return all_known ? text : text + fmt::format("; not recorded of {}", count(by.back().nodes));
 }
 
@@ -215,10 +215,10 @@ std::string how_words(const analyzer::GraphDrawing& drawing) {
 
 std::string sources(const analyzer::GraphDrawing& drawing, uint32_t box,
                     const std::vector<std::vector<uint32_t>>& edges) {
-  constexpr size_t kMost = 4;
+  constexpr size_t kMax = 4;
   std::string text;
   for (size_t i = 0; i < edges[box].size(); ++i) {
-    if (i == kMost) return text + fmt::format(" and {} more", edges[box].size() - kMost);
+    if (i == kMax) return text + fmt::format(" and {} more", edges[box].size() - kMax);
     const analyzer::DrawnEdge& edge = drawing.edges[edges[box][i]];
     if (!text.empty()) text += ", ";
     text += edge.from == box ? "itself" : std::to_string(edge.from + 1);

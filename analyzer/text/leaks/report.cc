@@ -80,12 +80,12 @@ void add_labelled(std::string& out, const char* label, const std::string& text, 
 
 // The lines that allocated most of the memory, if that is not the creation site alone.
 void add_memory(std::string& out, analyzer::OpenedDump& opened, const LeakFinding& finding, const Terminal& terminal) {
-  constexpr size_t kMost = 3;
+  constexpr size_t kMax = 3;
   const char* label = "allocated at";
   uint64_t rest = 0;
   for (size_t i = 0; i < finding.memory.size(); ++i) {
     const analyzer::MadeAt& made = finding.memory[i];
-    if (i >= kMost) {
+    if (i >= kMax) {
       rest += made.bytes;
       continue;
     }
@@ -199,11 +199,11 @@ std::string process_text(const Leaks& leaks, const Terminal& terminal) {
   });
   if (!leaks.process.told || a_finding) return "";
   text::Table table({{.title = "growth", .align = text::Align::right}, {.title = "each dump"}, {.title = "what"}});
-  constexpr int64_t kLeastShown = 1 << 20;
+  constexpr int64_t kMinShown = 1 << 20;
   for (const Fact& part : leaks.process.parts) {
     if (part.values.empty()) continue;
     const auto growth = int64_t(part.values.back() - part.values.front());
-    if (std::abs(growth) < kLeastShown) continue;
+    if (std::abs(growth) < kMinShown) continue;
     table.row({text::signed_bytes(growth), values_text(part), text::fact_words(part)});
   }
   std::string out = "\n" + text::wrap("memory of the process", terminal.width, 2) + "\n" + table.text(terminal);
@@ -213,8 +213,8 @@ std::string process_text(const Leaks& leaks, const Terminal& terminal) {
 
 // One dump says how much there is, not what of it grows, nor what holds it.
 std::string outside_text(const Leaks& leaks) {
-  constexpr size_t kMostParts = 3;
-  constexpr uint64_t kLeastShown = 1 << 20;
+  constexpr size_t kMaxParts = 3;
+  constexpr uint64_t kMinShown = 1 << 20;
   if (leaks.dumps > 1 || leaks.process.parts.empty()) return "";
   std::string parts;
   size_t shown = 0;
@@ -222,7 +222,7 @@ std::string outside_text(const Leaks& leaks) {
     using analyzer::FactKind;
     const bool seen =
         part.kind == FactKind::resident || part.kind == FactKind::cpu_tensors || part.kind == FactKind::profiler;
-    if (seen || part.values.empty() || part.values.back() < kLeastShown || shown == kMostParts) continue;
+    if (seen || part.values.empty() || part.values.back() < kMinShown || shown == kMaxParts) continue;
     parts += (shown++ == 0 ? "" : ", ") + text::bytes(part.values.back()) + " " + text::fact_words(part);
   }
   if (shown == 0) return "";

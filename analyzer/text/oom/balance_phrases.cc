@@ -9,12 +9,12 @@ namespace tensorscope::text {
 
 namespace {
 
+using analyzer::oom::BalanceKind;
+using analyzer::oom::BalanceNode;
 using analyzer::oom::NoteKind;
-using analyzer::oom::Part;
-using analyzer::oom::PartKind;
 using analyzer::oom::PartNote;
 
-std::string pool_words(const Part& part) {
+std::string pool_words(const BalanceNode& part) {
   const analyzer::oom::FreePart& pool = part.pool;
   std::string text = pool.private_pool() ? fmt::format("private pool ({}, {})", pool.pool_user, pool.pool)
                      : pool.small        ? "small pool"
@@ -26,12 +26,12 @@ std::string pool_words(const Part& part) {
 
 // "pid 991, pid 992, ..."
 std::string pids_words(const PartNote& note) {
-  constexpr size_t kMost = 4;
+  constexpr size_t kMax = 4;
   std::string text;
-  for (size_t i = 0; i < note.numbers.size() && i < kMost; ++i) {
+  for (size_t i = 0; i < note.numbers.size() && i < kMax; ++i) {
     text += fmt::format("{}pid {}", i == 0 ? "" : ", ", note.numbers[i]);
   }
-  return note.numbers.size() > kMost ? text + ", ..." : text;
+  return note.numbers.size() > kMax ? text + ", ..." : text;
 }
 
 std::string blocks_words(const PartNote& note) {
@@ -100,48 +100,48 @@ const char* fixed_words(NoteKind kind) { return kNotes[size_t(kind)].words; }
 
 }  // namespace
 
-std::string label_words(const Part& part) {
+std::string label_words(const BalanceNode& part) {
   switch (part.kind) {
-    case PartKind::device:
-    case PartKind::module:
-    case PartKind::caller:
-    case PartKind::library:
+    case BalanceKind::device:
+    case BalanceKind::module:
+    case BalanceKind::caller:
+    case BalanceKind::library:
       return part.subject;
-    case PartKind::reserved:
+    case BalanceKind::reserved:
       return "torch, reserved";
-    case PartKind::cached:
+    case BalanceKind::cached:
       return "cached and free";
-    case PartKind::pool:
+    case BalanceKind::pool:
       return pool_words(part);
-    case PartKind::context:
+    case BalanceKind::context:
       return "context and the rest";
-    case PartKind::context_and_pool:
+    case BalanceKind::context_and_pool:
       return "context, cudaMallocAsync's pool, the rest";
-    case PartKind::outside_torch:
+    case BalanceKind::outside_torch:
       return "context of this process, other processes";
-    case PartKind::process:
+    case BalanceKind::process:
       return fmt::format("pid {}", part.pid);
-    case PartKind::cgroup:
+    case BalanceKind::cgroup:
       return "cgroup limit";
-    case PartKind::machine:
+    case BalanceKind::machine:
       return "the machine";
-    case PartKind::address_space:
+    case BalanceKind::address_space:
       return "address space limit (RLIMIT_AS)";
-    case PartKind::private_memory:
+    case BalanceKind::private_memory:
       return "private memory limit (RLIMIT_DATA)";
-    case PartKind::shared_memory:
+    case BalanceKind::shared_memory:
       return "shared memory (/dev/shm)";
-    case PartKind::resident_process:
+    case BalanceKind::resident_process:
       return "this process, resident";
-    case PartKind::torch:
+    case BalanceKind::torch:
       return "torch's allocator";
-    case PartKind::profiler:
+    case BalanceKind::profiler:
       return "tensorscope itself";
-    case PartKind::malloc_free:
+    case BalanceKind::malloc_free:
       return "kept by malloc";
-    case PartKind::not_resident:
+    case BalanceKind::not_resident:
       return "mapped, but not resident";
-    case PartKind::others:
+    case BalanceKind::others:
       return "everything else";
     default:
       return "";

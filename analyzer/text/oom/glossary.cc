@@ -8,8 +8,8 @@ namespace tensorscope::text {
 
 namespace {
 
+using analyzer::oom::BalanceKind;
 using analyzer::oom::NoteKind;
-using analyzer::oom::PartKind;
 
 struct Meaning {
   Term term;
@@ -37,35 +37,35 @@ constexpr Meaning kMeanings[] = {
 
 }  // namespace
 
-void Glossary::use(const analyzer::oom::Part& part) {
+void Glossary::use(const analyzer::oom::BalanceNode& part) {
   switch (part.kind) {
-    case PartKind::reserved:
+    case BalanceKind::reserved:
       return use(Term::reserved);
-    case PartKind::allocated:
+    case BalanceKind::allocated:
       return use(Term::allocated);
-    case PartKind::cached:
+    case BalanceKind::cached:
       return use(Term::cached);
-    case PartKind::in_no_tensor:
+    case BalanceKind::in_no_tensor:
       return use(Term::in_no_tensor);
-    case PartKind::rounding:
+    case BalanceKind::rounding:
       return use(Term::rounding);
-    case PartKind::pool:
+    case BalanceKind::pool:
       use(part.pool.private_pool() ? Term::private_pool : Term::large_pool);
       if (part.with_stream) use(Term::stream);
       if (part.note.kind == NoteKind::pieces) use(Term::free_block);
       return;
-    case PartKind::waiting:
+    case BalanceKind::waiting:
       return use(Term::waiting);
-    case PartKind::category:
+    case BalanceKind::category:
       if (part.category == analyzer::Category::saved_activation) use(Term::saved_activation);
       return;
-    case PartKind::context:
-    case PartKind::context_and_pool:
-    case PartKind::outside_torch:
+    case BalanceKind::context:
+    case BalanceKind::context_and_pool:
+    case BalanceKind::outside_torch:
       return use(Term::context);
-    case PartKind::resident_process:
+    case BalanceKind::resident_process:
       return use(Term::resident);
-    case PartKind::unexplained:
+    case BalanceKind::unexplained:
       return use(Term::unexplained);
     default:
       return;

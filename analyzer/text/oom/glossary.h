@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "oom/part.h"
+#include "oom/balance_node.h"
 #include "text/terminal.h"
 
 namespace tensorscope::text {
@@ -30,7 +30,7 @@ enum class Term : uint8_t {
 class Glossary {
  public:
   void use(Term term) { used_ |= 1u << uint32_t(term); }
-  void use(const analyzer::oom::Part& part);  // a line of the balance
+  void use(const analyzer::oom::BalanceNode& part);  // a line of the balance
   // A line a term; "" where none was used.
   std::string text(const text::Terminal& terminal) const;
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "oom/price.h"
+#include "oom/tradeoff.h"
 #include "text/leaks/phrases.h"
 #include "text/units.h"
 
@@ -11,9 +11,9 @@ namespace tensorscope::text {
 namespace {
 
 using analyzer::oom::Fits;
+using analyzer::oom::OomAnalysis;
 using analyzer::oom::Remedy;
 using analyzer::oom::RemedyKind;
-using analyzer::oom::Story;
 
 std::string names_words(const Remedy& remedy) {
   std::string text;
@@ -270,41 +270,41 @@ std::string estimate_words(const Remedy& remedy) {
 }
 
 std::string price_words(const Remedy& remedy) {
-  using analyzer::oom::Price;
-  const Price price = analyzer::oom::price_of(remedy);
+  using analyzer::oom::Tradeoff;
+  const Tradeoff tradeoff = analyzer::oom::tradeoff_of(remedy);
   std::string text;
   const auto add = [&](const std::string& words) { text += (text.empty() ? "" : "; ") + words; };
-  switch (price.time) {
-    case Price::Time::same:
+  switch (tradeoff.time) {
+    case Tradeoff::Time::same:
       break;
-    case Price::Time::little:
+    case Tradeoff::Time::little:
       add("a little time");
       break;
-    case Price::Time::forward_again:
+    case Tradeoff::Time::forward_again:
       add(fmt::format("about one more forward pass of {}", remedy.count > 1 ? "these modules" : "this module"));
       break;
-    case Price::Time::twice_the_steps:
+    case Tradeoff::Time::twice_the_steps:
       add("twice as many steps");
       break;
   }
-  switch (price.results) {
-    case Price::Results::same:
+  switch (tradeoff.results) {
+    case Tradeoff::Results::same:
       add(remedy.batch_norm ? "same results, but batch norm counts each batch twice" : "same results");
       break;
-    case Price::Results::rounding:
+    case Tradeoff::Results::rounding:
       add("results differ by rounding");
       break;
-    case Price::Results::other:
+    case Tradeoff::Results::other:
       add(remedy.kind == RemedyKind::smaller_batch ? "other results, unless gradients of two batches are added up"
                                                    : "other results");
       break;
   }
   const bool made = remedy.kind == RemedyKind::drop_holder;  // the line that keeps them is not known
-  if (price.change == Price::Change::outside) {
+  if (tradeoff.change == Tradeoff::Change::outside) {
     add("no change of the program");
   } else if (!remedy.where.empty()) {
     add((made ? "the tensors are made at " : "the line is ") + remedy.where);
-  } else if (price.change == Price::Change::one_line) {
+  } else if (tradeoff.change == Tradeoff::Change::one_line) {
     add("one line");
   }
   return text;
@@ -340,10 +340,10 @@ std::string operand_words(const analyzer::Dump& dump, const analyzer::oom::Opera
   return fmt::format("{}: {} {}, {}", operand.name, tensor.dtype_text(), tensor.shape_text(), bytes(tensor.nbytes));
 }
 
-std::string outside_words(const Part& balance) {
-  const Part* part = analyzer::oom::mostly_outside(balance);
+std::string outside_words(const BalanceNode& balance) {
+  const BalanceNode* part = analyzer::oom::mostly_outside(balance);
   if (part == nullptr) return "";
-  const bool python = part->kind == analyzer::oom::PartKind::python_heap;
+  const bool python = part->kind == analyzer::oom::BalanceKind::python_heap;
   return fmt::format(
       "{} of the {} that this process has in memory are {}: in no tensor, so none of these remedies frees them. One "
       "dump does not show what holds them. Two show whether they grow: tensorscope leaks. {}",
@@ -355,14 +355,14 @@ std::string outside_words(const Part& balance) {
             "libraries allocated.");
 }
 
-std::string missing_words(const analyzer::Dump& dump, const Story& story) {
-  switch (story.remedies_missing) {
-    case Story::Missing::nothing:
+std::string missing_words(const analyzer::Dump& dump, const OomAnalysis& analysis) {
+  switch (analysis.remedies_missing) {
+    case OomAnalysis::Missing::nothing:
       if (dump.graph.whole()) return "";
       return "Not known: " + dump.graph.gap() + ". What it holds, and checkpointing, are left out.";
-    case Story::Missing::references:
+    case OomAnalysis::Missing::references:
       return "References were not recorded: garbage, holders and checkpointing are left out.";
-    case Story::Missing::some_references:
+    case OomAnalysis::Missing::some_references:
       return "References are incomplete: " + dump.references.detail;
   }
   return "";

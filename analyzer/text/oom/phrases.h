@@ -5,7 +5,7 @@
 #include <string>
 
 #include "dump/dump.h"
-#include "oom/story.h"
+#include "oom/oom_analysis.h"
 
 namespace tensorscope::text {
 
@@ -22,8 +22,8 @@ std::string fits_words(const analyzer::oom::Remedy& remedy);   // "the request w
 // "query: float32 [64, 4096], 1.0 MiB"
 std::string operand_words(const analyzer::Dump& dump, const analyzer::oom::Operand& operand);
 // Where most of what is resident is in no tensor: which of it, and what to do. "": it is in tensors.
-std::string outside_words(const analyzer::oom::Part& balance);
+std::string outside_words(const analyzer::oom::BalanceNode& balance);
 // Why there may be more remedies than these, "" where nothing is missing.
-std::string missing_words(const analyzer::Dump& dump, const analyzer::oom::Story& story);
+std::string missing_words(const analyzer::Dump& dump, const analyzer::oom::OomAnalysis& analysis);
 
 }  // namespace tensorscope::text

@@ -19,12 +19,12 @@ namespace tensorscope::text {
 namespace {
 
 using analyzer::Failure;
+using analyzer::oom::BalanceKind;
+using analyzer::oom::BalanceNode;
 using analyzer::oom::Fits;
-using analyzer::oom::Part;
-using analyzer::oom::PartKind;
+using analyzer::oom::OomAnalysis;
 using analyzer::oom::Remedy;
 using analyzer::oom::RemedyKind;
-using analyzer::oom::Story;
 using format::FailureKind;
 using format::MemoryLimit;
 using text::bytes;
@@ -67,18 +67,19 @@ const Remedy* best(const std::vector<Remedy>& remedies) {
 
 class OomText {
  public:
-  OomText(analyzer::ComparedDumps& dumps, const Story& story, const OomTextOptions& options, const Terminal& terminal)
+  OomText(analyzer::ComparedDumps& dumps, const OomAnalysis& analysis, const OomTextOptions& options,
+          const Terminal& terminal)
       : dumps_(dumps),
         opened_(dumps.last()),
         views_(dumps.views()),
         view_(views_.back()),
-        story_(story),
+        story_(analysis),
         options_(options),
         terminal_(terminal),
         width_(terminal.width > 0 ? std::min(terminal.width, kWidth) : kWidth),
-        missing_(text::missing_words(opened_.dump, story)) {
+        missing_(text::missing_words(opened_.dump, analysis)) {
     const std::optional<Failure>& failure = opened_.dump.failure;
-    if (failure && analyzer::oom::concerns(*failure, story.device)) failure_ = &*failure;
+    if (failure && analyzer::oom::concerns(*failure, analysis.device)) failure_ = &*failure;
   }
 
   std::string text() {
@@ -197,55 +198,55 @@ class OomText {
 
   // "16.00 GiB: torch 9.68 GiB (+ 666.0 MiB cached), libraries 512.0 MiB, ..., free 433.0 MiB"
   std::string shares() const {
-    const Part& balance = story_.balance;
+    const BalanceNode& balance = story_.balance;
     std::string list;
-    auto amount = [&](PartKind kind) -> std::string {
-      const Part* part = balance.kind == kind ? &balance : balance.find(kind);
+    auto amount = [&](BalanceKind kind) -> std::string {
+      const BalanceNode* part = balance.kind == kind ? &balance : balance.find(kind);
       return part == nullptr || !part->bytes || *part->bytes <= 0 ? "" : bytes(uint64_t(*part->bytes));
     };
-    auto add = [&](PartKind kind, const char* words) {
+    auto add = [&](BalanceKind kind, const char* words) {
       const std::string text = amount(kind);
       if (!text.empty()) list += fmt::format("{}{} {}", list.empty() ? "" : ", ", words, text);
     };
     if (story_.device.is_cpu()) {
-      add(PartKind::torch, "torch");
-      add(PartKind::pinned, "page-locked");
-      add(PartKind::malloc_in_use, "malloc");
-      add(PartKind::child_processes, "child processes");
-      add(PartKind::not_resident, "not resident");
-      add(PartKind::this_process, "this process");
-      for (const Part& part : balance.parts) {
-        if (part.kind != PartKind::process || !part.bytes || *part.bytes <= 0) continue;
+      add(BalanceKind::torch, "torch");
+      add(BalanceKind::pinned, "page-locked");
+      add(BalanceKind::malloc_in_use, "malloc");
+      add(BalanceKind::child_processes, "child processes");
+      add(BalanceKind::not_resident, "not resident");
+      add(BalanceKind::this_process, "this process");
+      for (const BalanceNode& part : balance.parts) {
+        if (part.kind != BalanceKind::process || !part.bytes || *part.bytes <= 0) continue;
         list += fmt::format("{}process {} {}", list.empty() ? "" : ", ", part.pid, bytes(uint64_t(*part.bytes)));
       }
-      add(PartKind::unheld_files, "files of no process");
-      add(PartKind::others, "others");
-      add(PartKind::left, "left");
+      add(BalanceKind::unheld_files, "files of no process");
+      add(BalanceKind::others, "others");
+      add(BalanceKind::left, "left");
     } else {
-      add(PartKind::allocated, "torch");
-      const std::string cached = amount(PartKind::cached);
+      add(BalanceKind::allocated, "torch");
+      const std::string cached = amount(BalanceKind::cached);
       if (!cached.empty()) list += fmt::format(" (+ {} cached)", cached);
       uint64_t outside = 0;
-      for (PartKind kind :
-           {PartKind::libraries, PartKind::context, PartKind::context_and_pool, PartKind::outside_torch}) {
-        const Part* part = balance.find(kind);
+      for (BalanceKind kind :
+           {BalanceKind::libraries, BalanceKind::context, BalanceKind::context_and_pool, BalanceKind::outside_torch}) {
+        const BalanceNode* part = balance.find(kind);
         if (part != nullptr && part->bytes && *part->bytes > 0) outside += uint64_t(*part->bytes);
       }
       if (outside != 0) list += fmt::format(", outside torch {}", bytes(outside));
-      add(PartKind::other_processes, "others");
-      add(PartKind::free, "free");
+      add(BalanceKind::other_processes, "others");
+      add(BalanceKind::free, "free");
     }
     if (list.empty()) return "no balance: the owners of the memory are not known";
     return balance.bytes ? fmt::format("{}: {}", bytes(uint64_t(*balance.bytes)), list) : list;
   }
 
   std::string most_of_it() const {
-    const Part* tensors = story_.balance.find(PartKind::tensors);
+    const BalanceNode* tensors = story_.balance.find(BalanceKind::tensors);
     if (tensors == nullptr || tensors->parts.empty()) return "";
     std::string text;
-    constexpr size_t kMost = 3;
-    for (size_t i = 0; i < std::min(kMost, tensors->parts.size()); ++i) {
-      const Part& category = tensors->parts[i];
+    constexpr size_t kMax = 3;
+    for (size_t i = 0; i < std::min(kMax, tensors->parts.size()); ++i) {
+      const BalanceNode& category = tensors->parts[i];
       if (!category.bytes || *category.bytes <= 0) break;
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", analyzer::oom::name(category),
                           bytes(uint64_t(*category.bytes)));
@@ -318,7 +319,7 @@ class OomText {
     }
     if (!story_.device.is_cpu() && story_.cached.bytes > 0 && story_.request > 0)
       sentence("  " + why_cached(), Style::plain, 2);
-    const Part* left = story_.balance.find(PartKind::left);
+    const BalanceNode* left = story_.balance.find(BalanceKind::left);
     const bool room = left != nullptr && left->bytes && *left->bytes > 0 && uint64_t(*left->bytes) >= story_.request;
     if (story_.device.is_cpu() && story_.request > 0 && room) {
       sentence("  There was enough memory for the request: look for a limit of this process (ulimit -v, RLIMIT_DATA).");
@@ -457,7 +458,7 @@ class OomText {
   analyzer::OpenedDump& opened_;
   const std::vector<analyzer::View> views_;
   const analyzer::View& view_;
-  const Story& story_;
+  const OomAnalysis& story_;
   const OomTextOptions& options_;
   const Terminal& terminal_;
   const int width_;
@@ -469,9 +470,9 @@ class OomText {
 
 }  // namespace
 
-std::string oom_text(analyzer::ComparedDumps& dumps, const Story& story, const OomTextOptions& options,
+std::string oom_text(analyzer::ComparedDumps& dumps, const OomAnalysis& analysis, const OomTextOptions& options,
                      const Terminal& terminal) {
-  return OomText(dumps, story, options, terminal).text();
+  return OomText(dumps, analysis, options, terminal).text();
 }
 
 }  // namespace tensorscope::text

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "memory/compared_dumps.h"
-#include "oom/story.h"
+#include "oom/oom_analysis.h"
 #include "text/oom/glossary.h"
 #include "text/terminal.h"
 
@@ -16,11 +16,11 @@ struct OomTextOptions {
 };
 
 // `dumps`: what lies on the story's device is selected in them.
-std::string oom_text(analyzer::ComparedDumps& dumps, const analyzer::oom::Story& story, const OomTextOptions& options,
-                     const text::Terminal& terminal);
+std::string oom_text(analyzer::ComparedDumps& dumps, const analyzer::oom::OomAnalysis& analysis,
+                     const OomTextOptions& options, const text::Terminal& terminal);
 
 // The tree of a balance, a line a part, with exact bytes; shares are of what torch has in use.
 // The terms it uses are noted in `glossary`.
-std::string balance_text(const analyzer::oom::Part& balance, const text::Terminal& terminal, Glossary& glossary);
+std::string balance_text(const analyzer::oom::BalanceNode& balance, const text::Terminal& terminal, Glossary& glossary);
 
 }  // namespace tensorscope::text

@@ -51,7 +51,7 @@ std::string step_words(format::StepMode mode, uint32_t step, uint32_t pass) {
 }
 
 std::string ranges(const std::vector<uint64_t>& numbers) {
-  constexpr size_t kMostRanges = 6;
+  constexpr size_t kMaxRanges = 6;
   std::vector<std::string> parts;
   for (size_t i = 0; i < numbers.size();) {
     size_t end = i + 1;
@@ -61,7 +61,7 @@ std::string ranges(const std::vector<uint64_t>& numbers) {
   }
   std::string text;
   for (size_t i = 0; i < parts.size(); ++i) {
-    if (parts.size() > kMostRanges && i == kMostRanges - 2) {
+    if (parts.size() > kMaxRanges && i == kMaxRanges - 2) {
       text += ",...";
       i = parts.size() - 1;
     }

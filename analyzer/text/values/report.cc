@@ -25,7 +25,7 @@ using values::Value;
 using values::ValuesFile;
 
 constexpr int kSparkWidth = 20;
-constexpr size_t kMostStack = 6;
+constexpr size_t kMaxStack = 6;
 
 std::string line(const std::string& text, const Terminal& terminal, int indent = 2) {
   return wrap(clean(text), terminal.width, indent) + "\n";
@@ -76,7 +76,7 @@ std::string finding_text(const NonFinite& finding, const std::string& label, con
   for (const values::FoundInput& input : finding.inputs) {
     out += line("  " + input.text + (input.statistics ? ": " + range_text(*input.statistics) : ""), terminal, 4);
   }
-  for (size_t i = 0; i < finding.stack.size() && i < kMostStack; ++i) {
+  for (size_t i = 0; i < finding.stack.size() && i < kMaxStack; ++i) {
     out += line((i == 0 ? "  at " : "  called by ") + finding.stack[i], terminal, 4);
   }
   return out;

@@ -15,7 +15,7 @@ export interface DumpData {
   tensors: Columns<"id" | "bytes" | "storage" | "begin" | "length" | "shape" | "strides" | "dtype" | "device" | "category" | "evidence" | "name" | "names" |
     "holders" | "holder_count" | "module" | "site" | "thread" | "class" | "grad_fn" | "node" | "grad" | "flags" | "type" | "unknown" | "age">;
   storages: Columns<"id" | "bytes" | "kind" | "device">;
-  items: Columns<"bytes" | "owner" | "speaker" | "site" | "device" | "storage">;
+  items: Columns<"bytes" | "owner" | "representative" | "site" | "device" | "storage">;
   graph?: unknown; stacks: StackColumns;
 }
 
@@ -98,13 +98,13 @@ export class Dump {
   private byStorage_: Map<number, number[]> | null = null;
 
   constructor(readonly data: DumpData, readonly number: number) {
-    const n = data.tensors.id.length, { bytes, owner, speaker } = data.items;
+    const n = data.tensors.id.length, { bytes, owner, representative } = data.items;
     this.stacks = new Stacks(data.stacks, data.texts);
     this.owned = new Float64Array(n);
     this.spoken = new Float64Array(n);
     for (let i = 0; i < bytes.length; i++) {
       if (owner[i]) this.owned[owner[i] - 1] += bytes[i];
-      if (speaker[i]) this.spoken[speaker[i] - 1] += bytes[i];
+      if (representative[i]) this.spoken[representative[i] - 1] += bytes[i];
     }
   }
 

@@ -45,12 +45,12 @@ struct NamePattern {
   std::vector<uint64_t> numbers;
 
   explicit NamePattern(std::string_view name) : texts(1) {
-    constexpr size_t kMostDigits = 18;
+    constexpr size_t kMaxDigits = 18;
     for (size_t at = 0; at < name.size();) {
       if (take_object(name, at)) continue;
       size_t end = at;
       while (end < name.size() && is_digit(name[end])) ++end;
-      const bool free = end > at && end - at <= kMostDigits && (at == 0 || !is_word(name[at - 1])) &&
+      const bool free = end > at && end - at <= kMaxDigits && (at == 0 || !is_word(name[at - 1])) &&
                         (end == name.size() || !is_word(name[end]));
       if (free) {
         uint64_t number = 0;
@@ -67,12 +67,12 @@ struct NamePattern {
 
  private:
   bool take_object(std::string_view name, size_t& at) {
-    constexpr size_t kMostDigits = 16;
+    constexpr size_t kMaxDigits = 16;
     if (!texts.back().ends_with(kObjectAt)) return false;
     size_t end = at;
     uint64_t number = 0;
     for (; end < name.size() && hex_digit(name[end]) >= 0; ++end) number = number << 4 | uint64_t(hex_digit(name[end]));
-    if (end == at || end - at > kMostDigits) return false;
+    if (end == at || end - at > kMaxDigits) return false;
     numbers.push_back(number);
     texts.emplace_back();
     at = end;

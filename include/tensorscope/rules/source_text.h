@@ -11,14 +11,14 @@
 
 namespace tensorscope::rules {
 
-inline constexpr size_t kMostLineBytes = 400;
+inline constexpr size_t kMaxLineBytes = 400;
 inline constexpr std::string_view kBlanks = " \t\r\f";
 
 // Without the blanks around it, and cut between characters.
 constexpr std::string_view kept_line(std::string_view line) {
   const size_t begin = line.find_first_not_of(kBlanks);
   if (begin == line.npos) return {};
-  line = text_beginning(line.substr(begin), kMostLineBytes);
+  line = text_beginning(line.substr(begin), kMaxLineBytes);
   return line.substr(0, line.find_last_not_of(kBlanks) + 1);
 }
 

@@ -75,19 +75,19 @@ constexpr void silence_text(char* text, size_t size) {
 // The longest beginning of the text that is not longer than this and ends between characters.
 constexpr std::string_view text_beginning(std::string_view text, size_t longest) {
   if (text.size() <= longest) return text;
-  constexpr size_t kMostContinued = 3;  // more are no UTF-8
+  constexpr size_t kMaxContinued = 3;  // more are no UTF-8
   size_t end = longest;
-  while (end > 0 && longest - end < kMostContinued && continues_character(text[end])) --end;
+  while (end > 0 && longest - end < kMaxContinued && continues_character(text[end])) --end;
   return text.substr(0, end);
 }
 
 // The same of its end.
 constexpr std::string_view text_end(std::string_view text, size_t longest) {
   if (text.size() <= longest) return text;
-  constexpr size_t kMostContinued = 3;
+  constexpr size_t kMaxContinued = 3;
   const size_t most = text.size() - longest;
   size_t begin = most;
-  while (begin < text.size() && begin - most < kMostContinued && continues_character(text[begin])) ++begin;
+  while (begin < text.size() && begin - most < kMaxContinued && continues_character(text[begin])) ++begin;
   return text.substr(begin);
 }
 

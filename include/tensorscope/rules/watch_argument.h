@@ -1,6 +1,6 @@
 // Reads a watch that is written as one path, as `--watch` and TENSORSCOPE_WATCH take it.
 //
-// Context: run_if_memory_lasts() in the preload.
+// Context: run_or_abandon_on_oom() in the preload.
 #pragma once
 
 #include <string>

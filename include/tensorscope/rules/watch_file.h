@@ -1,6 +1,6 @@
 // Reads a watch file.
 //
-// Context: run_if_memory_lasts() in the preload. toml++ without exceptions.
+// Context: run_or_abandon_on_oom() in the preload. toml++ without exceptions.
 #pragma once
 
 #define TOML_EXCEPTIONS 0

@@ -1,7 +1,7 @@
 // The words, numbers and paths that watches are written in: one grammar for both programs, so that what `tensorscope
 // watch --check` accepts is what the preload does.
 //
-// Context: run_if_memory_lasts() in the preload.
+// Context: run_or_abandon_on_oom() in the preload.
 #pragma once
 
 #include <cstddef>

@@ -29,7 +29,7 @@ void LaunchTable::count(SiteId site, const LaunchCounts& more) {
   };
   LaunchCounts* row = row_of(site);
   if (row->used == 0) {
-    if (used_ >= kMostUsed && site != 0) row = row_of(site = 0);
+    if (used_ >= kMaxUsed && site != 0) row = row_of(site = 0);
     if (row->used == 0) ++used_;
     row->used = 1;
     row->site = site;

@@ -34,7 +34,7 @@ class LaunchTable {
   void forget_in_child() NO_THREAD_SAFETY_ANALYSIS;  // one thread
 
  private:
-  static constexpr size_t kMostUsed = kSites / 4 * 3;
+  static constexpr size_t kMaxUsed = kSites / 4 * 3;
 
   LaunchCounts* rows_ GUARDED_BY(lock_) = nullptr;
   size_t used_ GUARDED_BY(lock_) = 0;

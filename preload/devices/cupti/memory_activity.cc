@@ -43,9 +43,9 @@ void MemoryActivity::record(const MemoryEvent& event) {
   ++(allocation ? totals_.allocations : totals_.releases);
   MemoryEvent* row = &rows_[slot_of(event.address)];
   if (row->address == 0) {
-    if (used_ >= kMostUsed) {
+    if (used_ >= kMaxUsed) {
       if (used_ - live_ >= kWorthRemoving) remove_releases();
-      if (used_ >= kMostUsed) {
+      if (used_ >= kMaxUsed) {
         ++totals_.lost;
         return;
       }

@@ -64,7 +64,7 @@ class MemoryActivity {
   void forget_in_child() NO_THREAD_SAFETY_ANALYSIS;  // one thread
 
  private:
-  static constexpr size_t kMostUsed = kRows / 4 * 3;
+  static constexpr size_t kMaxUsed = kRows / 4 * 3;
   static constexpr size_t kWorthRemoving = kRows / 16;  // releases, of the copy that it costs
 
   size_t slot_of(uint64_t address) const REQUIRES(lock_);

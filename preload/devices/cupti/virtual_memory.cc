@@ -13,7 +13,7 @@ constinit VirtualMemory g_virtual_memory;
 namespace {
 
 constexpr size_t kMask = VirtualMemory::kRows - 1;
-constexpr size_t kMostUsed = VirtualMemory::kRows / 4 * 3;
+constexpr size_t kMaxUsed = VirtualMemory::kRows / 4 * 3;
 
 size_t home_of(uint64_t key) { return size_t(spread_bits(key) >> 40) & kMask; }
 
@@ -59,7 +59,7 @@ Row* VirtualMemory::Table<Row>::find(uint64_t key) const {
 
 template <typename Row>
 Row* VirtualMemory::Table<Row>::add(uint64_t key) {
-  if (rows == nullptr || key == 0 || used >= kMostUsed) return nullptr;
+  if (rows == nullptr || key == 0 || used >= kMaxUsed) return nullptr;
   size_t slot = home_of(key);
   while (rows[slot].key != 0 && rows[slot].key != key) slot = (slot + 1) & kMask;
   if (rows[slot].key == 0) ++used;

@@ -51,7 +51,7 @@ void SourceLines::start(const live::SnapshotView& view, const std::vector<SiteId
     return set_coverage(Subject::source_lines, Seen::no, "left out by TENSORSCOPE_CONFIDENTIAL");
   }
   newest_unix_ns_ = process_info().image_start_unix_ns;
-  started_ = run_if_memory_lasts([&] { wanted_ = wanted_lines(view, sites); });
+  started_ = run_or_abandon_on_oom([&] { wanted_ = wanted_lines(view, sites); });
   if (!started_) return set_coverage(Subject::source_lines, Seen::no, kNoMemoryForLines);
   reader_.start(wanted_, process_info().directory, newest_unix_ns_);
 }
@@ -94,7 +94,7 @@ bool SourceLines::write(ChunkSink& file) {
   if (!started_) return true;
   reader_.wait();
   bool ok = true;
-  if (run_if_memory_lasts([&] { ok = append(file); })) {
+  if (run_or_abandon_on_oom([&] { ok = append(file); })) {
     record_source_lines(reader_.files(), wanted_.files.size(), why_not_all());
   } else {
     set_coverage(Subject::source_lines, Seen::no, kNoMemoryForLines);

@@ -10,7 +10,7 @@
 #include <atomic>
 
 #include "support/fresh_in_child.h"
-#include "support/own_descriptors.h"
+#include "support/private_descriptor_table.h"
 #include "tensorscope/dump_format.h"
 #include "tensorscope/rules/source_text.h"
 
@@ -55,7 +55,7 @@ class LineText {
   }
 
  private:
-  char text_[rules::kMostLineBytes + 1];
+  char text_[rules::kMaxLineBytes + 1];
   size_t length_ = 0;
 };
 
@@ -97,7 +97,7 @@ uint64_t written_unix_ns(const struct stat& status) {
 SourceState judge_source(const struct stat& status, const SourceLimits& limits) {
   if (!S_ISREG(status.st_mode) || status.st_size < 0) return SourceState::unreadable;
   if (!rules::may_be_what_runs(written_unix_ns(status), limits.newest_unix_ns)) return SourceState::changed;
-  if (uint64_t(status.st_size) > kMostSourceBytes) return SourceState::too_large;
+  if (uint64_t(status.st_size) > kMaxSourceBytes) return SourceState::too_large;
   return uint64_t(status.st_size) > limits.bytes_left ? SourceState::left_out : SourceState::read;
 }
 
@@ -158,7 +158,7 @@ void read_source_file(SourceFile& file, SourceLimits& limits) {
   const int opened = open(file.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (opened < 0 || fstat(opened, &status) != 0) return;
   g_open_source.status = status;
-  g_open_source.programs = !has_own_descriptors();
+  g_open_source.programs = !has_private_descriptors();
   g_open_source.number.store(opened, std::memory_order_release);
   file.state = judge_source(status, limits);
   if (file.state == SourceState::read) file.state = read_source_lines(opened, status, file, limits);

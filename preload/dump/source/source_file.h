@@ -35,7 +35,7 @@ struct SourceLimits {
   bool texts_full;  // some text found no room
 };
 
-constexpr uint64_t kMostSourceBytes = uint64_t{4} << 20;  // of one file
+constexpr uint64_t kMaxSourceBytes = uint64_t{4} << 20;  // of one file
 
 // Fills in state, size, hash and the lines' texts.
 void read_source_file(SourceFile& file, SourceLimits& limits);

@@ -10,8 +10,8 @@ namespace tensorscope::dump {
 
 namespace {
 
-constexpr size_t kMostTextBytes = size_t{1} << 20;
-constexpr uint64_t kMostBytesOfAll = uint64_t{32} << 20;
+constexpr size_t kMaxTextBytes = size_t{1} << 20;
+constexpr uint64_t kMaxBytesOfAll = uint64_t{32} << 20;
 
 constinit SpinLock g_reading;  // only ever tried; the thread gives it back
 
@@ -30,7 +30,7 @@ struct SourceReader::Files : TimedThread::Shared {
         lines += file.lines.size();
         paths += directory.size() + 1 + file.path.size() + 1;
       }
-      texts = std::min(lines * rules::kMostLineBytes, kMostTextBytes);
+      texts = std::min(lines * rules::kMaxLineBytes, kMaxTextBytes);
       bytes = sizeof(Files) + wanted.files.size() * sizeof(SourceFile) + lines * sizeof(SourceLine) + paths + texts;
     }
     size_t lines = 0, paths = 0, texts = 0, bytes = 0;
@@ -53,7 +53,7 @@ void SourceReader::Files::fill(const WantedLines& wanted, std::string_view direc
     text = std::copy(file.path.begin(), file.path.end(), text) + 1;  // the pages are zeroed
     for (const uint32_t number : file.lines) *line++ = {number, 0, nullptr};
   }
-  limits = {0, kMostBytesOfAll, text, sizes.texts, false};
+  limits = {0, kMaxBytesOfAll, text, sizes.texts, false};
 }
 
 constinit const TimedThread::Kind SourceReader::kKind = {"tensorscope-src", read, &g_reading};

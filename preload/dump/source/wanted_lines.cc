@@ -131,7 +131,7 @@ std::vector<SiteId> sites_in_order(const live::SnapshotView& view, const std::ve
   order.insert(order.end(), live.begin(), live.end());
   for (const live::RuntimeEntry& block : view.runtime_blocks) order.push_back(block.site);
   for (const live::NodeEntry& node : view.nodes) {
-    if (!node.gone) order.push_back(node.site);
+    if (!node.removed) order.push_back(node.site);
   }
   return order;
 }

@@ -1,7 +1,7 @@
 // Which lines of which source files the stacks of a dump need: those of the program's own frames first, the largest
 // sites first among them, then those of libraries and of torch.
 //
-// Context: collector, after phase 1. Allocates: inside run_if_memory_lasts().
+// Context: collector, after phase 1. Allocates: inside run_or_abandon_on_oom().
 #pragma once
 
 #include <cstdint>

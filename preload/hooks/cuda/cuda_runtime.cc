@@ -6,13 +6,13 @@
 #include <cstring>
 
 #include "hooks/hook.h"
-#include "live/recorder.h"
+#include "live/tracker.h"
 #include "oom/failure_record.h"
 #include "support/binding.h"
 #include "support/locks/spin_lock.h"
 #include "support/options.h"
 #include "support/spread_bits.h"
-#include "support/until_unload.h"
+#include "support/unload_epoch_cache.h"
 
 namespace tensorscope {
 
@@ -79,7 +79,7 @@ class KnownCallers {
     const uint64_t generation = unload_generation();
     const uint64_t key = reinterpret_cast<uint64_t>(return_address) | uint64_t(call) << 56;
     Words words;
-    for (size_t i = 0; i < kMostSteps; ++i) {
+    for (size_t i = 0; i < kMaxSteps; ++i) {
       if (!entry_of(key, i).read(generation, words)) break;
       if (words.at[0] == key) return unpack(words);
     }
@@ -90,9 +90,9 @@ class KnownCallers {
 
  private:
   static constexpr size_t kRoom = 512;
-  static constexpr size_t kMostSteps = 16;
+  static constexpr size_t kMaxSteps = 16;
   static constexpr unsigned kFlagShift = 60;  // user addresses end far below
-  using Entry = UntilUnload<3>;
+  using Entry = UnloadEpochCache<3>;
   using Words = Entry::Words;
 
   Entry& entry_of(uint64_t key, size_t step) { return entries_[((spread_bits(key) >> 32) + step) & (kRoom - 1)]; }
@@ -102,7 +102,7 @@ class KnownCallers {
     lock_.unlock();
   }
   void write(uint64_t generation, uint64_t key, const Caller& caller) {
-    for (size_t i = 0; i < kMostSteps; ++i) {
+    for (size_t i = 0; i < kMaxSteps; ++i) {
       Entry& entry = entry_of(key, i);
       Words words;
       if (!entry.read(generation, words)) return entry.write(generation, pack(key, caller));

@@ -5,7 +5,7 @@
 #include "collector/collector.h"
 #include "devices/cupti/session.h"
 #include "hooks/process/program_signal.h"
-#include "live/recorder.h"
+#include "live/tracker.h"
 #include "oom/failing_thread.h"
 #include "recording/recording.h"
 #include "stacks/capture.h"

@@ -14,7 +14,7 @@ namespace tensorscope::hooks {
 namespace {
 
 // A thread that was waited for is still counted for some microseconds.
-constexpr int kMostTries = 50;
+constexpr int kMaxTries = 50;
 constexpr timespec kMillisecond = {0, 1'000'000};
 
 template <typename Call>
@@ -24,7 +24,7 @@ int call_without_threads(Call call) {
   const int errno_before = errno;
   const bool ended = collector::end_for_a_moment();
   int result = call();
-  for (int i = 0; ended && result != 0 && (errno == EINVAL || errno == EUSERS) && i < kMostTries; ++i) {
+  for (int i = 0; ended && result != 0 && (errno == EINVAL || errno == EUSERS) && i < kMaxTries; ++i) {
     nanosleep(&kMillisecond, nullptr);
     result = call();
   }

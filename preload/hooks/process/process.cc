@@ -24,7 +24,7 @@
 #include "support/process_info.h"
 #include "support/state.h"
 #include "values_file/value_store.h"
-#include "watch/said_values.h"
+#include "watch/api_values.h"
 #include "watch/watch.h"
 
 namespace tensorscope::hooks {
@@ -76,7 +76,7 @@ __attribute__((constructor)) void at_load() {
   remember_closed_standard_error();
   remember_call_filter();
   print_help_if_asked();
-  watch::add_said_values_to_module();
+  watch::add_api_values_to_module();
   python::register_builtin_module();
 }
 

@@ -3,7 +3,7 @@
 // (torch/csrc/autograd/saved_variable.h).
 #include "hooks/hook.h"
 #include "hooks/torch/current_node.h"
-#include "live/recorder.h"
+#include "live/tracker.h"
 #include "torch_events/saved_tensors.h"
 
 namespace tensorscope {

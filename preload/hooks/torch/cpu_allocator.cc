@@ -1,6 +1,6 @@
 // c10::alloc_cpu(size_t) and c10::free_cpu(void*) (c10/core/impl/alloc_cpu.h).
 #include "hooks/hook.h"
-#include "live/recorder.h"
+#include "live/tracker.h"
 #include "oom/failure_record.h"
 
 namespace tensorscope {

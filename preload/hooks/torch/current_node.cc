@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "live/recorder.h"
+#include "live/tracker.h"
 #include "support/loaded_object.h"
 #include "support/thread_pointer.h"
 

@@ -5,7 +5,7 @@
 
 namespace tensorscope::hooks {
 
-// Looks the function up once libtorch_cpu is in the process and hands it to the recorder (set_current_node_function).
+// Looks the function up once libtorch_cpu is in the process and hands it to the tracker (set_current_node_function).
 // Costs one load once that is done. Context: hook of libtorch_cpu, collector.
 void start_current_node();
 

@@ -7,7 +7,7 @@ namespace tensorscope::hooks {
 
 namespace {
 
-constexpr int kMostBases = 8;
+constexpr int kMaxBases = 8;
 
 // The type_info of the type_info's own class stands before its virtual functions.
 const TypeInfo* only_base(const TypeInfo* type) {
@@ -16,7 +16,7 @@ const TypeInfo* only_base(const TypeInfo* type) {
 }
 
 struct Search {
-  const void* addresses[kMostBases + 2];
+  const void* addresses[kMaxBases + 2];
   int count;
   bool found;
 };
@@ -46,7 +46,7 @@ bool is_about_shared_memory(const TypeInfo* type, const void* exception) {
 
 bool belongs_to_torch(const TypeInfo* type, const void* thrower) {
   Search search{{thrower}, 1, false};
-  for (; type && search.count <= kMostBases; type = only_base(type)) search.addresses[search.count++] = type;
+  for (; type && search.count <= kMaxBases; type = only_base(type)) search.addresses[search.count++] = type;
   visit_objects(look, &search);
   return search.found;
 }

@@ -2,7 +2,7 @@
 // (c10/core/Allocator.h): called by device allocators with their lock held, and by at::MapAllocator.
 #include "devices/cupti/session.h"
 #include "hooks/hook.h"
-#include "live/recorder.h"
+#include "live/tracker.h"
 #include "oom/failure_record.h"
 #include "torch/unrecorded.h"
 

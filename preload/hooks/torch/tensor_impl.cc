@@ -1,6 +1,6 @@
 // c10::TensorImpl: construction, destruction, release (c10/core/TensorImpl.h).
 #include "hooks/hook.h"
-#include "live/recorder.h"
+#include "live/tracker.h"
 #include "watch/watch.h"
 
 namespace tensorscope {

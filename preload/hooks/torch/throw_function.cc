@@ -10,7 +10,7 @@
 #include "support/loaded_object.h"
 #include "support/locks/spin_lock.h"
 #include "support/message.h"
-#include "support/until_unload.h"
+#include "support/unload_epoch_cache.h"
 
 namespace tensorscope::hooks {
 
@@ -29,7 +29,7 @@ class Throwers {
  public:
   bool find(uint64_t generation, uint64_t address, Thrower& found) const {
     for (const auto& entry : entries_) {
-      UntilUnload<3>::Words words;
+      UnloadEpochCache<3>::Words words;
       if (!entry.read(generation, words)) continue;
       found = {words.at[0], words.at[1], reinterpret_cast<ThrowFunction>(words.at[2])};
       if (found.holds(address)) return true;
@@ -51,7 +51,7 @@ class Throwers {
       return entry.write(generation, {{thrower.begin, thrower.end, reinterpret_cast<uint64_t>(thrower.function)}});
     }
   }
-  UntilUnload<3> entries_[128];
+  UnloadEpochCache<3> entries_[128];
   SpinLock lock_;  // of writers; only ever tried
 };
 constinit Throwers g_throwers;

@@ -31,10 +31,10 @@ Step step_realigned(const ThreadStack& stack, uint32_t slot_words, FrameState& s
 // As libunwind guesses: RBP is the frame pointer if it is above the stack pointer, but not far. Otherwise the stack
 // ends here.
 Step step_guessed(const ThreadStack& stack, FrameState& state, ThreadStack::FreshFrame& frame) {
-  constexpr uint64_t kMostBytes = 0x4000;
+  constexpr uint64_t kMaxBytes = 0x4000;
   frame.from_bp = frame.guessed = true;
   const uint64_t cfa = state.bp + 16;
-  if (state.bp < state.sp || state.bp - state.sp > kMostBytes || cfa > stack.high || (cfa & 7) != 0) {
+  if (state.bp < state.sp || state.bp - state.sp > kMaxBytes || cfa > stack.high || (cfa & 7) != 0) {
     return Step::outermost;
   }
   frame.bp_words = 2;

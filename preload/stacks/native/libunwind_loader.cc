@@ -12,7 +12,7 @@
 #include "support/load_library.h"
 #include "support/loaded_object.h"
 #include "support/locks/loader_walk.h"
-#include "support/own_descriptors.h"
+#include "support/private_descriptor_table.h"
 
 namespace tensorscope::stacks {
 
@@ -117,18 +117,18 @@ bool Libunwind::open() {
 #if !defined(__x86_64__)
   return fail("recorded on x86-64 only");
 #endif
-  // The loader allocates. On the thread of one call another malloc than libc's may not (own_descriptors.h): then the
-  // library's file takes a number of the program's for as long as it is being opened.
+  // The loader allocates. On the thread of one call another malloc than libc's may not (private_descriptor_table.h):
+  // then the library's file takes a number of the program's for as long as it is being opened.
   bool found = false;
   const auto find = [](void* context) {
     auto& call = *static_cast<std::pair<Libunwind*, bool*>*>(context);
     *call.second = call.first->find_functions();
   };
   std::pair<Libunwind*, bool*> call{this, &found};
-  if (!malloc_is_of_libc() || !run_with_own_descriptors(find, &call)) find(&call);
+  if (!malloc_is_of_libc() || !run_with_private_descriptors(find, &call)) find(&call);
   if (!found) return false;
   // The first call reads configuration, opens descriptors and maps pools; here, so that no hook does.
-  const bool started = run_with_own_descriptors(
+  const bool started = run_with_private_descriptors(
       [](void* self) {
         auto& that = *static_cast<Libunwind*>(self);
         libunwind::Accessors accessors = libunwind_accessors();

@@ -2,7 +2,7 @@
 //
 // It walks with accessors of ours (libunwind_accessors.h) by its library for such walks, libunwind-x86_64.so.8. When it
 // is first used, that library opens a pipe all the same; this happens where the pipe is not the program's
-// (own_descriptors.h).
+// (private_descriptor_table.h).
 //
 // Context: `open` in activation; the functions in any context. They take libunwind's own locks for a short time, with
 // signals blocked, so they are for cold frames, for frames that the rule table cannot express, and for checking.

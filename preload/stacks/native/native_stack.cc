@@ -15,7 +15,7 @@
 #include "support/fresh_in_child.h"
 #include "support/option_values.h"
 #include "support/options.h"
-#include "support/until_unload.h"
+#include "support/unload_epoch_cache.h"
 
 namespace tensorscope::stacks {
 

@@ -14,7 +14,7 @@ constexpr unsigned kHeadWords = 8;  // of the innermost frames, by which most ot
 // Where more walks alternate than there is room for, each would push out the one that comes next: most are refused.
 constexpr uint32_t kReplaceEvery = 8;
 // Nor is it worth looking each time while less than half of the walks are known.
-constexpr uint32_t kMostMissed = 32, kTriesFrom = 24, kTryEvery = 8;
+constexpr uint32_t kMaxMissed = 32, kTriesFrom = 24, kTryEvery = 8;
 
 }  // namespace
 
@@ -84,7 +84,7 @@ StackId RememberedWalks::find(const FrameState& innermost, uint32_t depth_words,
     last_ = i;
     return entries_[i].node;
   }
-  missed_ += missed_ != kMostMissed;
+  missed_ += missed_ != kMaxMissed;
   return 0;
 }
 

@@ -43,7 +43,7 @@ size_t walk_frames(const PythonLayout& layout, const char* thread_state, RawFram
 // Code objects of torch's call wrappers: which module they run for is part of a stack.
 class ModuleCalls {
  public:
-  static constexpr uint32_t kMost = 4;
+  static constexpr uint32_t kMax = 4;
   const void* cell_type = nullptr;  // `self` may be in a cell
 
   bool hold(const char* code) const {
@@ -56,7 +56,7 @@ class ModuleCalls {
   // False: it is not among them, and there are too many.
   bool add(const char* code) {
     if (hold(code)) return true;
-    if (count_ == kMost) return false;
+    if (count_ == kMax) return false;
     codes_[count_++] = code;
     bits_ |= uint64_t{1} << bit_of(code);
     return true;
@@ -66,7 +66,7 @@ class ModuleCalls {
  private:
   static unsigned bit_of(const char* code) { return unsigned(reinterpret_cast<uint64_t>(code) >> 4) & 63; }
   uint64_t bits_ = 0;  // of most others this tells that they are none
-  const char* codes_[kMost] = {};
+  const char* codes_[kMax] = {};
   uint32_t count_ = 0;
 };
 

@@ -30,16 +30,16 @@ void RememberedStacks::add(const Present& present, StackId node, StackId caller)
 }
 
 void RememberedStacks::place(Stack& stack, const Present& present) {
-  if (kPlaces - used_ < kMostFrames + kMostCalls) {
+  if (kPlaces - used_ < kMaxFrames + kMaxCalls) {
     for (Stack& any : stacks_) any.frames = 0;
     used_ = 0;
   }
   stack.places = used_;
   FramePlace* const places = &places_[used_];
-  const size_t frames = list_frames(present.layout, present.innermost, places, kMostFrames);
-  const size_t words = list_calls(present.layout, present.calls, places, frames, places + frames, kMostCalls);
+  const size_t frames = list_frames(present.layout, present.innermost, places, kMaxFrames);
+  const size_t words = list_calls(present.layout, present.calls, places, frames, places + frames, kMaxCalls);
   stack.placed_hash = hash_placed_frames(present.layout, present.innermost, places, frames, present.generation);
-  stack.frames = words > kMostCalls || stack.placed_hash == 0 ? 0 : uint16_t(frames);
+  stack.frames = words > kMaxCalls || stack.placed_hash == 0 ? 0 : uint16_t(frames);
   stack.calls = uint8_t(words);
   stack.position = position(present.layout, present.innermost);
   // The activation of the same frames is elsewhere, too.

@@ -82,8 +82,8 @@ class RememberedStacks {
  private:
   static_assert(sizeof(Stack) == 64);
   static constexpr size_t kSets = 256, kWays = 4;
-  static constexpr size_t kPlaces = 32768;                      // once they are used up, all stacks are placed anew
-  static constexpr size_t kMostFrames = 512, kMostCalls = 128;  // of a stack whose places are kept
+  static constexpr size_t kPlaces = 32768;                    // once they are used up, all stacks are placed anew
+  static constexpr size_t kMaxFrames = 512, kMaxCalls = 128;  // of a stack whose places are kept
   static constexpr unsigned kStrayedOften = 4;
 
   [[gnu::always_inline]] bool lies_there(const Stack& stack, const PythonLayout& layout, const char* innermost,

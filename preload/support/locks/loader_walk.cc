@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "support/fresh_in_child.h"
-#include "support/patience.h"
+#include "support/spin_then_sleep.h"
 
 namespace tensorscope {
 
@@ -65,7 +65,7 @@ LoaderWalk::LoaderWalk() {
     g_walks.fetch_sub(1);
     return false;
   };
-  if (!may_begin() && !wait_patiently(kWalkPatienceNs, may_begin)) g_walks.fetch_add(1);
+  if (!may_begin() && !spin_then_sleep_until(kWalkPatienceNs, may_begin)) g_walks.fetch_add(1);
 }
 
 LoaderWalk::~LoaderWalk() {
@@ -83,7 +83,7 @@ int walk_loaded_objects(int (*visit)(dl_phdr_info* info, size_t size, void* cont
 void hold_loader_walks() {
   ++t_depth;
   g_forks.fetch_add(1);
-  wait_patiently(kForkPatienceNs, [] { return g_walks.load() == own_walks(); });
+  spin_then_sleep_until(kForkPatienceNs, [] { return g_walks.load() == own_walks(); });
 }
 
 void release_loader_walks() {

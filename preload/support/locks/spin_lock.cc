@@ -1,6 +1,6 @@
 #include "support/locks/spin_lock.h"
 
-#include "support/patience.h"
+#include "support/spin_then_sleep.h"
 
 namespace tensorscope {
 
@@ -11,7 +11,7 @@ bool SpinLock::was_of_parent(uint32_t word) const {
 }
 
 bool SpinLock::lock_slowly(uint64_t patience_ns) {
-  return wait_patiently(patience_ns, [this] {
+  return spin_then_sleep_until(patience_ns, [this] {
     const uint32_t word = word_.load(std::memory_order_relaxed);
     return (word == free_lock_word() || is_lock_of_parent(word)) && try_lock();
   });

@@ -56,7 +56,7 @@ void Reader::index_nodes() {
   rows_.reserve(in_.view.nodes.size);
   for (size_t i = 0; i < in_.view.nodes.size; ++i) {
     const live::NodeEntry& row = in_.view.nodes[i];
-    if (!row.gone) rows_.set(reinterpret_cast<uint64_t>(row.node), uint32_t(i));
+    if (!row.removed) rows_.set(reinterpret_cast<uint64_t>(row.node), uint32_t(i));
   }
 }
 

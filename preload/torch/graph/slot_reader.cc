@@ -119,12 +119,12 @@ bool SlotReader::read_functions() {
 // THPFunction::saved_variables (torch/csrc/autograd/python_function.h): a vector in the ctx object.
 bool SlotReader::learn_functions() {
   if (in_.known.saved_in_function != 0) return true;
-  constexpr size_t kMostSamples = 256;
+  constexpr size_t kMaxSamples = 256;
   std::vector<uint64_t> objects, types, sizes;
   for (const WalkedNode& node : in_.walk.nodes) {
     if (!node.alive || node.object == 0 || in_.walk.node_classes[node.class_number].kind != NodeKind::python) continue;
     objects.push_back(node.object);
-    if (objects.size() == kMostSamples) break;
+    if (objects.size() == kMaxSamples) break;
   }
   types.resize(objects.size());
   sizes.resize(objects.size());

@@ -83,7 +83,7 @@ bool ObjectClasses::type_derives_from(uint64_t type, const char* base, int depth
 
 std::unique_ptr<LoadedClasses> read_loaded_classes() {
   std::unique_ptr<LoadedClasses> made;
-  run_if_memory_lasts([&] { made = std::make_unique<LoadedClasses>(); });
+  run_or_abandon_on_oom([&] { made = std::make_unique<LoadedClasses>(); });
   if (!made || !made->objects.refresh()) return nullptr;
   made->classes.start(&made->objects);
   return made;

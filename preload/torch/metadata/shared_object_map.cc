@@ -70,7 +70,7 @@ bool SharedObjectMap::refresh() {
   segments_.clear();
   // The loader's lock is held: the walk must end as it should.
   auto visit = [](dl_phdr_info* info, size_t, void* context) {
-    return run_if_memory_lasts([&] { static_cast<SharedObjectMap*>(context)->add(*info); }) ? 0 : 1;
+    return run_or_abandon_on_oom([&] { static_cast<SharedObjectMap*>(context)->add(*info); }) ? 0 : 1;
   };
   if (walk_loaded_objects(visit, this) != 0) return false;
   std::sort(segments_.begin(), segments_.end(), [](const Segment& a, const Segment& b) { return a.begin < b.begin; });

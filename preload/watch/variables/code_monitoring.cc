@@ -9,7 +9,7 @@
 #include "support/state.h"
 #include "values_file/value_store.h"
 #include "watch/callbacks.h"
-#include "watch/variables/code_points.h"
+#include "watch/variables/variable_watch.h"
 
 namespace tensorscope::watch {
 
@@ -70,7 +70,7 @@ constexpr CodeMemory kCodeMemory = {known_code, remember_code};
 
 // Of the code object that is running.
 CodeFrame running_frame(const Gil& gil, Object* code) {
-  const CodeFrame frame = python::agent::innermost_frame(gil);
+  const CodeFrame frame = python::heap_inspector::innermost_frame(gil);
   return frame.code == code ? frame : CodeFrame();
 }
 
@@ -99,7 +99,7 @@ Object* starts(Object*, Object* arguments) {
     }
     const CodeFrame frame = running_frame(gil, code);
     if (!frame.code) return;
-    if (code_begins(gil, *plan, frame)) {
+    if (on_frame_enter(gil, *plan, frame)) {
       ask_for_lines(gil, monitoring, *plan, code);
     } else if (!any_frame_of(*plan)) {
       ask_for_lines(gil, monitoring, *plan, code, false);

@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "python/agent/naming/frame_locals.h"
 #include "python/file_bytes.h"
+#include "python/heap_inspector/naming/frame_locals.h"
 #include "python/objects.h"
 #include "tensor_values/nearest.h"
 #include "tensorscope/rules/user_code.h"
@@ -24,8 +24,8 @@ using rules::PathMatch;
 using rules::WatchSpec;
 using tensor_values::nearest_of;
 
-constexpr size_t kMostNoted = 500;
-constexpr size_t kMostVariables = 256;
+constexpr size_t kMaxNoted = 500;
+constexpr size_t kMaxVariables = 256;
 constexpr int kQualifiedNames = 311;
 
 constexpr long long kOptimized = 0x1, kGenerator = 0x20, kCoroutine = 0x80, kAsyncGenerator = 0x200;
@@ -195,12 +195,12 @@ bool CodePlans::fits(const Gil& gil, const WatchSpec& watch, Facts& facts) {
 
 // Of the functions that a file has, also those that are never called.
 void CodePlans::note(const Gil& gil, Object* code, const Facts& facts) {
-  if (files_.size() < kMostNoted) files_.insert(facts.file.empty() ? facts.path : facts.file.back());
+  if (files_.size() < kMaxNoted) files_.insert(facts.file.empty() ? facts.path : facts.file.back());
   const bool of_file = std::any_of(watches_.begin(), watches_.end(), [&](const WatchSpec& watch) {
     return rules::is_of_code(watch.of) && !watch.code.file.empty() &&
            match_path(watch.code.file, facts.file) == PathMatch::whole;
   });
-  if (!of_file || functions_.size() >= kMostNoted) return;
+  if (!of_file || functions_.size() >= kMaxNoted) return;
   if (!facts.name.starts_with("<")) functions_.insert(facts.name);
   if (facts.name != "<module>") return;
   Object* function = helper(gil, "functions");
@@ -208,7 +208,7 @@ void CodePlans::note(const Gil& gil, Object* code, const Facts& facts) {
   const Owned names(gil, gil->PyObject_CallFunctionObjArgs(function, code, nullptr));
   python::each_element(gil, names.get(), [&](ptrdiff_t, Object* name) {
     functions_.emplace(text_of(gil, name));
-    return functions_.size() < kMostNoted;
+    return functions_.size() < kMaxNoted;
   });
 }
 
@@ -229,8 +229,8 @@ CodePlan* CodePlans::make(const Gil& gil, Object* code) {
     return nullptr;
   }
 
-  python::agent::Functions functions(gil);
-  const python::agent::FunctionFacts* slots = functions.of(code);
+  python::heap_inspector::Functions functions(gil);
+  const python::heap_inspector::FunctionFacts* slots = functions.of(code);
   if (!slots) return nullptr;
   const long long flags = number_attribute(gil, code, "co_flags");
   auto plan = std::make_unique<CodePlan>();
@@ -290,7 +290,7 @@ CodePlan* CodePlans::make(const Gil& gil, Object* code) {
   }
   const std::vector<std::string> names =
       any_variable ? text_attributes(gil, code, "co_names") : std::vector<std::string>();
-  if (variables_.size() < kMostNoted) {
+  if (variables_.size() < kMaxNoted) {
     for (const Known& each : known) variables_.insert(each.name);
   }
 
@@ -326,7 +326,7 @@ CodePlan* CodePlans::make(const Gil& gil, Object* code) {
       (variable.of_module ? plan->any_of_module : plan->any_for_all) = true;
       plan->variables.push_back(std::move(variable));
     };
-    if (plan->variables.size() >= kMostVariables) break;
+    if (plan->variables.size() >= kMaxVariables) break;
     if (wanted.variable.empty()) {
       plan->wants_returns = true;
       add("", VariablePlace::slot, 0);

@@ -7,13 +7,13 @@
 // more than the function.
 #include <utility>
 
-#include "python/agent/graph/type_fields.h"
+#include "python/heap_inspector/graph/type_fields.h"
 #include "python/method.h"
 #include "python/objects.h"
 #include "support/state.h"
 #include "values_file/value_store.h"
 #include "watch/callbacks.h"
-#include "watch/variables/code_points.h"
+#include "watch/variables/variable_watch.h"
 
 namespace tensorscope::watch {
 
@@ -44,8 +44,8 @@ ptrdiff_t g_extra = -1;
 char g_nothing;  // an address that stands for: nothing is watched in it
 
 // Frames that ran already when this began, which no call of evaluate_frame() surrounds.
-constexpr size_t kMostEarly = 64;
-const char* g_early[kMostEarly];
+constexpr size_t kMaxEarly = 64;
+const char* g_early[kMaxEarly];
 size_t g_early_count = 0;
 
 template <typename T>
@@ -130,11 +130,11 @@ void forget_early(const char* frame) {
 
 void take_of_frame(const Gil& gil, Object* frame_object, int what, Object* argument) {
   CodeFrame frame;
-  if (!python::agent::frame_of_object(gil, frame_object, frame)) return;
+  if (!python::heap_inspector::frame_of_object(gil, frame_object, frame)) return;
   CodePlan* plan = known_plan(gil, frame.code, false);
   if (plan && what == kTraceLine) code_line(gil, *plan, frame);
   if (what != kTraceReturn) return;
-  if (plan && argument && (!plan->frame_is_passed_on || plan->returns_at(python::agent::offset_in(frame)))) {
+  if (plan && argument && (!plan->frame_is_passed_on || plan->returns_at(python::heap_inspector::offset_in(frame)))) {
     code_returns(gil, *plan, frame, argument);
   } else if (plan && argument) {
     code_yields(gil, *plan, frame, argument);
@@ -171,11 +171,11 @@ Object* evaluate_frame(python::ThreadState* thread, void* address, int throws) {
   bool wanted = false;
   if (t_inside == 0) {
     const InsideScope inside;
-    frame = python::agent::frame_at(address);
+    frame = python::heap_inspector::frame_at(address);
     plan = frame.code ? known_plan(gil, frame.code, throws == 0) : nullptr;
     if (plan) {
       const ErrorKept kept(gil, throws != 0);
-      wanted = plan->frame_is_passed_on ? code_goes_on(gil, *plan, frame) : code_begins(gil, *plan, frame);
+      wanted = plan->frame_is_passed_on ? on_frame_resume(gil, *plan, frame) : on_frame_enter(gil, *plan, frame);
     }
   }
   const bool lines = wanted && (plan->wants_lines || plan->frame_is_passed_on);
@@ -197,7 +197,7 @@ Object* evaluate_frame(python::ThreadState* thread, void* address, int throws) {
     }
   }
   if (wanted) call_back(gil);
-  const bool early = !outer && g_early_count != 0 && is_early(python::agent::innermost_frame(gil).address);
+  const bool early = !outer && g_early_count != 0 && is_early(python::heap_inspector::innermost_frame(gil).address);
   if ((outer || early) && g_traces && is_traced_by_none(thread)) set_trace_function(thread, trace_frame, gil->series);
   return result;
 }
@@ -221,7 +221,7 @@ bool start_tracing(const Gil& gil, const std::vector<CodeFrame>& running) {
     if (!frame.code || !python::is_exactly(frame.code, gil->PyCode_Type)) continue;
     CodePlan* plan = known_plan(gil, frame.code, true);
     if (!plan || !code_has_begun(gil, *plan, frame)) continue;
-    if (g_early_count < kMostEarly) g_early[g_early_count++] = frame.address;
+    if (g_early_count < kMaxEarly) g_early[g_early_count++] = frame.address;
   }
   if (g_traces && g_early_count != 0) {
     python::ThreadState* main =

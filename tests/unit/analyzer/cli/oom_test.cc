@@ -1,7 +1,7 @@
 // `oom`, word for word, on built dumps of a failure on a GPU, of low memory on the host, and of no failure at all.
 // Covers: analyzer/text/oom/{balance_report,glossary,report}.cc
 // Covers: analyzer/export/json/{oom,suspect}.cc
-// Covers: analyzer/oom/{callers,story}.cc
+// Covers: analyzer/oom/{callers,oom_analysis}.cc
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>

@@ -12,35 +12,35 @@ namespace {
 const std::vector<Size> kLength = {{"length", {32, 64}}};
 
 // 1,000 bytes and 100 more for each step, which are made and freed again.
-Play buffer_of(ModelScene& scene) {
+Replay buffer_of(ModelScene& scene) {
   scene.free(scene.forward("model.gru", {7400}));
-  Play play = scene.play();
+  Replay replay = scene.replay();
   const std::vector<SeenBlock> seen = {{4200, {}, 0, 1}, {7400, {}, 0, 1}};
-  play.growths[0] = Growth(kLength, seen, 1, true);
-  return play;
+  replay.growths[0] = Growth(kLength, seen, 1, true);
+  return replay;
 }
 
-Play scaled(double least, double most) {
+Replay scaled(double least, double most) {
   ModelScene scene;
-  Play play = buffer_of(scene);
-  PlayEdit edit;
-  edit.start(play);
-  scale_what_grows(play, edit, 0, 0, least, most);
-  edit.apply(play);
-  return play;
+  Replay replay = buffer_of(scene);
+  ReplayEdit edit;
+  edit.start(replay);
+  scale_what_grows(replay, edit, 0, 0, least, most);
+  edit.apply(replay);
+  return replay;
 }
 
 TEST(ByteBuffers, WhatDoesNotGrowStays) {
-  const Play play = scaled(0.5, 0.5);
-  EXPECT_EQ(peak(play, {128}).bytes, 1000 + 12800 / 2);
-  EXPECT_TRUE(live_after(play, play.changes.size() - 1, {128}).empty());
+  const Replay replay = scaled(0.5, 0.5);
+  EXPECT_EQ(peak(replay, {128}).bytes, 1000 + 12800 / 2);
+  EXPECT_TRUE(live_after(replay, replay.changes.size() - 1, {128}).empty());
 }
 
 TEST(ByteBuffers, WhereTheOperationIsNotKnownItMayBeEither) {
-  Play play = scaled(0.5, 1);
-  play.growths[0] = Growth::constant(0);  // no piece has it now
-  EXPECT_EQ(peak(play, {64}).bytes, 1000 + 0.75 * 6400);
-  const double more = highest_possible(play, {64}, {64}).bytes, less = least_possible(play, {64}, {64}).bytes;
+  Replay replay = scaled(0.5, 1);
+  replay.growths[0] = Growth::constant(0);  // no piece has it now
+  EXPECT_EQ(peak(replay, {64}).bytes, 1000 + 0.75 * 6400);
+  const double more = highest_possible(replay, {64}, {64}).bytes, less = least_possible(replay, {64}, {64}).bytes;
   EXPECT_NEAR(more, 1000 + 6400, 1);
   EXPECT_NEAR(less, 1000 + 6400 / 2, 1);
 }
@@ -60,13 +60,13 @@ TEST(ByteBuffers, TensorsOfBytes) {
 TEST(ByteBuffers, OnACpuWhatGrowsMayStayOrGo) {
   const auto peaks = [](bool cpu) {
     ModelScene scene;
-    Play play = buffer_of(scene);
+    Replay replay = buffer_of(scene);
     scene.base.blocks[0].dtype = rules::kUint8;
     if (!cpu) scene.base.device.type = 1;
-    Operations operations = operations_of(play, scene.base);
+    Operations operations = operations_of(replay, scene.base);
     operations.all[0].traits = traits_of("mkldnn_rnn_layer", true);
-    in_half(play, scene.base, operations);
-    return std::pair(least_possible(play, {64}, {64}).bytes, highest_possible(play, {64}, {64}).bytes);
+    apply_dtype(replay, scene.base, operations);
+    return std::pair(least_possible(replay, {64}, {64}).bytes, highest_possible(replay, {64}, {64}).bytes);
   };
   EXPECT_NEAR(peaks(true).first, 1000 + 640, 1);
   EXPECT_NEAR(peaks(true).second, 1000 + 6400, 1);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "forecast/operations.h"
-#include "forecast/play.h"
+#include "forecast/replay.h"
 #include "forecast/samples.h"
 #include "tensorscope/rules/dtypes.h"
 
@@ -71,17 +71,17 @@ class ModelScene {
   }
 
   // The run as it was.
-  Play play() {
+  Replay replay() {
     SymbolOptions options;
     options.use_cache = false;
     base.opened = std::make_unique<OpenedDump>(std::move(dump_), options);
-    Play play;
+    Replay replay;
     for (uint32_t i = 0; i < base.blocks.size(); ++i) {
-      play.growths.push_back(Growth::constant(double(base.blocks[i].nbytes)));
-      play.pieces.push_back({.block = i, .growth = i, .category = base.blocks[i].category});
+      replay.growths.push_back(Growth::constant(double(base.blocks[i].nbytes)));
+      replay.blocks.push_back({.block = i, .growth = i, .category = base.blocks[i].category});
     }
-    play.changes = base.changes;
-    return play;
+    replay.changes = base.changes;
+    return replay;
   }
 
   Sample base;
@@ -118,11 +118,11 @@ class ModelScene {
 };
 
 // Bytes alive after each change of a play.
-inline std::vector<double> live_bytes(const Play& play) {
+inline std::vector<double> live_bytes(const Replay& replay) {
   std::vector<double> bytes;
   double live = 0;
-  for (const auto [piece, made] : play.changes) {
-    const double own = play.growths[play.pieces[piece].growth].bytes({}) * play.pieces[piece].factor;
+  for (const auto [piece, made] : replay.changes) {
+    const double own = replay.growths[replay.blocks[piece].growth].bytes({}) * replay.blocks[piece].factor;
     live += made ? own : -own;
     bytes.push_back(live);
   }

@@ -59,12 +59,12 @@ TEST(Operations, EachWithItsBackward) {
   make(9, 2);
   base.changes.push_back({2, false});
   make(9, 1);
-  Play play;
-  for (uint32_t i = 0; i < base.blocks.size(); ++i) play.pieces.push_back({.block = i});
-  play.changes = base.changes;
-  const Operations found = operations_of(play, base);
+  Replay replay;
+  for (uint32_t i = 0; i < base.blocks.size(); ++i) replay.blocks.push_back({.block = i});
+  replay.changes = base.changes;
+  const Operations found = operations_of(replay, base);
   ASSERT_EQ(found.all.size(), 2u);
-  EXPECT_EQ(found.all[0].pieces, (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(found.all[0].blocks, (std::vector<uint32_t>{0, 1}));
   EXPECT_EQ(found.all[0].begin, 0u);
   EXPECT_EQ(found.all[0].end, 2u);
   EXPECT_EQ(found.all[0].backward_begin, 5u);

@@ -12,16 +12,16 @@ constexpr double kMiB = 1 << 20;
 class Requests {
  public:
   uint32_t make(double bytes) {
-    play_.growths.push_back(Growth::constant(bytes));
-    play_.pieces.push_back({kNone, uint32_t(play_.growths.size() - 1)});
-    play_.changes.push_back({uint32_t(play_.pieces.size() - 1), true});
-    return uint32_t(play_.pieces.size() - 1);
+    replay_.growths.push_back(Growth::constant(bytes));
+    replay_.blocks.push_back({kNone, uint32_t(replay_.growths.size() - 1)});
+    replay_.changes.push_back({uint32_t(replay_.blocks.size() - 1), true});
+    return uint32_t(replay_.blocks.size() - 1);
   }
-  void free(uint32_t piece) { play_.changes.push_back({piece, false}); }
-  ReservedPeaks peaks() const { return reserved_peaks(play_, {}); }
+  void free(uint32_t piece) { replay_.changes.push_back({piece, false}); }
+  ReservedPeaks peaks() const { return reserved_peaks(replay_, {}); }
 
  private:
-  Play play_;
+  Replay replay_;
 };
 
 TEST(Reserved, SegmentsByTheSizeOfTheRequest) {

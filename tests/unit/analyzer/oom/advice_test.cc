@@ -75,8 +75,8 @@ TEST(Promises, UnderAMemoryFractionTheLimitComesFirst) {
   for (int i = 0; i < 2; i++) scene.held(scene.tensor(45 * kMiB), "history[" + std::to_string(i) + "]");
   scene.block(kMiB);
   const Told told(scene);
-  ASSERT_FALSE(told.story.remedies.empty());
-  EXPECT_EQ(told.story.remedies.front().kind, RemedyKind::process_limit);
+  ASSERT_FALSE(told.analysis.remedies.empty());
+  EXPECT_EQ(told.analysis.remedies.front().kind, RemedyKind::process_limit);
   EXPECT_EQ(told.remedy(RemedyKind::other_process), nullptr);
   EXPECT_NE(told.remedy(RemedyKind::drop_holder)->fits, Fits::yes);  // what the driver has free is not for it
 }
@@ -87,8 +87,8 @@ TEST(Promises, NothingHelpsARequestThatIsLargerThanTheDevice) {
   scene.segment();
   scene.held(scene.tensor(500 * kMiB), "history[0]");
   const Told told(scene);
-  EXPECT_TRUE(told.story.too_large);
-  EXPECT_TRUE(told.story.remedies.empty());
+  EXPECT_TRUE(told.analysis.too_large);
+  EXPECT_TRUE(told.analysis.remedies.empty());
 }
 
 // Two layers; the second one runs when memory runs out.

@@ -1,4 +1,4 @@
-// Covers: analyzer/oom/{host_balance,allocated,part}.cc
+// Covers: analyzer/oom/{host_balance,allocated,balance_node}.cc
 #include "oom/balance.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ TEST(DeviceBalance, EveryByteHasOneOwner) {
   nccl.pointer = 0x7e0000000000;
   device.builder.runtime_block(nccl);
   const Told told(device);
-  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_TRUE(sums_agree(told.analysis.balance));
   EXPECT_EQ(told.bytes("device"), 1024 * kM);
   EXPECT_EQ(told.bytes("free"), 4 * kM);
   EXPECT_EQ(told.bytes("this process"), 200 * kM);
@@ -64,8 +64,8 @@ TEST(DeviceBalance, NothingUnexplainedWhereNumbersClose) {
   device.memory.own_bytes = 220 * kMiB;
   device.memory.processes = {{991, 800 * kMiB}};
   const Told told(device);
-  EXPECT_TRUE(sums_agree(told.story.balance));
-  EXPECT_EQ(told.story.balance.find(PartKind::unexplained), nullptr);
+  EXPECT_TRUE(sums_agree(told.analysis.balance));
+  EXPECT_EQ(told.analysis.balance.find(BalanceKind::unexplained), nullptr);
 }
 
 TEST(DeviceBalance, BlocksThatNobodySawAreUnexplained) {
@@ -73,17 +73,17 @@ TEST(DeviceBalance, BlocksThatNobodySawAreUnexplained) {
   device.not_seen = 7 * kMiB;
   device.memory.segments.back().allocated = device.allocated + 7 * kMiB;
   const Told told(device);
-  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_TRUE(sums_agree(told.analysis.balance));
   EXPECT_EQ(told.bytes("allocated"), 71 * kM);
-  ASSERT_NE(told.part("allocated").find(PartKind::unexplained), nullptr);
-  EXPECT_EQ(told.part("allocated").find(PartKind::unexplained)->bytes, 7 * kM);
+  ASSERT_NE(told.part("allocated").find(BalanceKind::unexplained), nullptr);
+  EXPECT_EQ(told.part("allocated").find(BalanceKind::unexplained)->bytes, 7 * kM);
 }
 
 TEST(DeviceBalance, SegmentsOfAnotherMomentAreUnexplained) {
   DeviceScene device = scene();
   device.piece(5 * kMiB, format::BlockState::allocated);  // made after the tables were copied
   const Told told(device);
-  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_TRUE(sums_agree(told.analysis.balance));
   EXPECT_EQ(told.bytes("reserved"), 91 * kM);
   EXPECT_EQ(told.bytes("allocated"), 64 * kM);
   EXPECT_EQ(told.part("unexplained").note.kind, NoteKind::made_while_copying);
@@ -94,17 +94,17 @@ TEST(DeviceBalance, ProcessesThatTheDriverDoesNotTellApart) {
   DeviceScene device = scene();
   device.memory.driver_detail = "NVML was not found";
   const Told told(device);
-  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_TRUE(sums_agree(told.analysis.balance));
   EXPECT_EQ(told.bytes("outside torch"), (1024 - 4 - 86) * kM);
   EXPECT_EQ(told.part("outside torch").note.text, "NVML was not found");
-  EXPECT_EQ(told.story.balance.find(PartKind::other_processes), nullptr);
+  EXPECT_EQ(told.analysis.balance.find(BalanceKind::other_processes), nullptr);
 }
 
 TEST(DeviceBalance, OwnBytesFollowFromTheOthers) {
   DeviceScene device = scene();
   device.memory.processes = {{991, 800 * kMiB}};
   const Told told(device);
-  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_TRUE(sums_agree(told.analysis.balance));
   EXPECT_EQ(told.bytes("this process"), 220 * kM);
 }
 
@@ -113,7 +113,7 @@ TEST(DeviceBalance, AnotherProcessOfUnknownSizeIsWhatIsLeft) {
   device.memory.own_bytes = 220 * kMiB;
   device.memory.processes = {{991, UINT64_MAX}};
   const Told told(device);
-  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_TRUE(sums_agree(told.analysis.balance));
   EXPECT_EQ(told.bytes("other processes"), 800 * kM);
   EXPECT_EQ(told.part("other processes").note.kind, NoteKind::pids_without_bytes);
 }
@@ -122,9 +122,9 @@ TEST(DeviceBalance, WithoutTheDriversWordThereIsNoTotal) {
   DeviceScene device = scene();
   device.memory.driver_total = device.memory.driver_free = 0;
   const Told told(device);
-  EXPECT_FALSE(told.story.balance.bytes);
+  EXPECT_FALSE(told.analysis.balance.bytes);
   EXPECT_EQ(told.bytes("reserved"), 86 * kM);
-  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_TRUE(sums_agree(told.analysis.balance));
 }
 
 TEST(DeviceBalance, WithoutSegmentsTheAllocatorsReportHolds) {
@@ -132,7 +132,7 @@ TEST(DeviceBalance, WithoutSegmentsTheAllocatorsReportHolds) {
   device.memory.segments_from = format::SegmentSource::none;
   device.failure.allocator_reserved = 90 * kMiB;  // of the moment of failure, unlike the total of the tables
   const Told told(device);
-  EXPECT_TRUE(sums_agree(told.story.balance));
+  EXPECT_TRUE(sums_agree(told.analysis.balance));
   EXPECT_EQ(told.bytes("reserved"), 90 * kM);
   EXPECT_EQ(told.bytes("cached"), 26 * kM);
 }
@@ -152,13 +152,13 @@ TEST(DeviceBalance, ANegativeGapIsShown) {
   device.memory.own_bytes = 50 * kMiB;
   device.memory.processes = {{991, UINT64_MAX}};
   const Told told(device);
-  EXPECT_TRUE(sums_agree(told.story.balance));
-  EXPECT_EQ(told.part("this process").find(PartKind::unexplained)->bytes, -36 * kM);
+  EXPECT_TRUE(sums_agree(told.analysis.balance));
+  EXPECT_EQ(told.part("this process").find(BalanceKind::unexplained)->bytes, -36 * kM);
 }
 
 // ---- the host ------------------------------------------------------------------------------------------------------
 
-Part host(testing::DumpBuilder& builder) {
+BalanceNode host(testing::DumpBuilder& builder) {
   testing::Asked asked(builder);
   return host_balance(asked.view());
 }
@@ -176,29 +176,29 @@ TEST(HostBalance, WhatIsResident) {
   builder.heap_in_use = 30 * kMiB;  // torch's block included
   builder.heap_free = 5 * kMiB;
   builder.profiler_bytes = 2 * kMiB;
-  const Part part = host(builder);
+  const BalanceNode part = host(builder);
   EXPECT_TRUE(sums_agree(part));
-  EXPECT_EQ(part.kind, PartKind::resident_process);
-  EXPECT_EQ(part.find(PartKind::torch)->bytes, 4 * kM);
-  EXPECT_EQ(part.find(PartKind::malloc_in_use)->bytes, 26 * kM);
-  EXPECT_EQ(part.find(PartKind::malloc_free)->bytes, 5 * kM);
-  EXPECT_EQ(part.find(PartKind::rest)->bytes, 63 * kM);
+  EXPECT_EQ(part.kind, BalanceKind::resident_process);
+  EXPECT_EQ(part.find(BalanceKind::torch)->bytes, 4 * kM);
+  EXPECT_EQ(part.find(BalanceKind::malloc_in_use)->bytes, 26 * kM);
+  EXPECT_EQ(part.find(BalanceKind::malloc_free)->bytes, 5 * kM);
+  EXPECT_EQ(part.find(BalanceKind::rest)->bytes, 63 * kM);
 }
 
 TEST(HostBalance, MostIsOutsideTorch) {
   const auto outside = [](uint64_t heap) {
     testing::DumpBuilder builder = on_the_host();
     builder.heap_in_use = heap;
-    const Part balance = host(builder);
+    const BalanceNode balance = host(builder);
     EXPECT_EQ(resident(balance), 100 * kMiB);
     return mostly_outside(balance) != nullptr;
   };
   EXPECT_TRUE(outside(55 * kMiB));  // 51 of 100 without torch's block
   EXPECT_FALSE(outside(53 * kMiB));
-  Part whole = part(PartKind::resident_process, 100 * kM);
-  whole.parts = {part(PartKind::malloc_in_use, 30 * kM), part(PartKind::python_heap, 60 * kM)};
+  BalanceNode whole = balance_node(BalanceKind::resident_process, 100 * kM);
+  whole.parts = {balance_node(BalanceKind::malloc_in_use, 30 * kM), balance_node(BalanceKind::python_heap, 60 * kM)};
   ASSERT_NE(mostly_outside(whole), nullptr);
-  EXPECT_EQ(mostly_outside(whole)->kind, PartKind::python_heap);
+  EXPECT_EQ(mostly_outside(whole)->kind, BalanceKind::python_heap);
 }
 
 TEST(HostBalance, AGroupsLimit) {
@@ -207,12 +207,12 @@ TEST(HostBalance, AGroupsLimit) {
   builder.cgroup_current = 900 * kMiB;
   builder.children = 2;
   builder.children_resident_bytes = 300 * kMiB;
-  const Part part = host(builder);
+  const BalanceNode part = host(builder);
   EXPECT_TRUE(sums_agree(part));
-  EXPECT_EQ(part.kind, PartKind::cgroup);
-  EXPECT_EQ(part.find(PartKind::left)->bytes, 100 * kM);
-  EXPECT_EQ(part.find(PartKind::child_processes)->bytes, 300 * kM);
-  EXPECT_EQ(part.find(PartKind::others)->bytes, 500 * kM);
+  EXPECT_EQ(part.kind, BalanceKind::cgroup);
+  EXPECT_EQ(part.find(BalanceKind::left)->bytes, 100 * kM);
+  EXPECT_EQ(part.find(BalanceKind::child_processes)->bytes, 300 * kM);
+  EXPECT_EQ(part.find(BalanceKind::others)->bytes, 500 * kM);
 }
 
 TEST(HostBalance, ChildrenThatAreNotKnownMayBeAmongTheOthers) {
@@ -220,10 +220,10 @@ TEST(HostBalance, ChildrenThatAreNotKnownMayBeAmongTheOthers) {
   builder.cgroup_limit = 1000 * kMiB;
   builder.cgroup_current = 900 * kMiB;
   builder.children_known = false;
-  const Part part = host(builder);
+  const BalanceNode part = host(builder);
   EXPECT_TRUE(sums_agree(part));
-  EXPECT_EQ(part.find(PartKind::child_processes), nullptr);
-  EXPECT_EQ(part.find(PartKind::others)->note.text, "its own child processes among them: not known");
+  EXPECT_EQ(part.find(BalanceKind::child_processes), nullptr);
+  EXPECT_EQ(part.find(BalanceKind::others)->note.text, "its own child processes among them: not known");
 }
 
 TEST(HostBalance, AddressSpaceIsMoreThanWhatIsResident) {
@@ -235,10 +235,10 @@ TEST(HostBalance, AddressSpaceIsMoreThanWhatIsResident) {
   failure.limit_bytes = 4000 * kMiB;
   failure.left_bytes = 1000 * kMiB;
   builder.failure(failure);
-  const Part part = host(builder);
+  const BalanceNode part = host(builder);
   EXPECT_TRUE(sums_agree(part));
-  EXPECT_EQ(part.find(PartKind::left)->bytes, 1000 * kM);
-  EXPECT_EQ(part.find(PartKind::not_resident)->bytes, 2900 * kM);
+  EXPECT_EQ(part.find(BalanceKind::left)->bytes, 1000 * kM);
+  EXPECT_EQ(part.find(BalanceKind::not_resident)->bytes, 2900 * kM);
 }
 
 // Of /dev/shm: by who holds its files, not by what torch's allocator has.
@@ -257,23 +257,23 @@ TEST(HostBalance, SharedMemoryIsOfThoseWhoHoldItsFiles) {
       {uint32_t(dump.process.pid), "python", 3, 40 * kMiB, 40 * kMiB},
       {77, "python", 1, 15 * kMiB, 0},
       {0, "psm_1", 2, 5 * kMiB, 0}};
-  const Part part = host_balance(asked.view());
+  const BalanceNode part = host_balance(asked.view());
   EXPECT_TRUE(sums_agree(part));
-  EXPECT_EQ(part.kind, PartKind::shared_memory);
+  EXPECT_EQ(part.kind, BalanceKind::shared_memory);
   EXPECT_EQ(part.bytes, 64 * kM);
-  EXPECT_EQ(part.find(PartKind::left)->bytes, 4 * kM);
-  EXPECT_EQ(part.find(PartKind::this_process)->bytes, 40 * kM);
-  EXPECT_EQ(part.find(PartKind::process)->pid, 77u);
-  EXPECT_EQ(part.find(PartKind::unheld_files)->bytes, 5 * kM);
-  EXPECT_EQ(part.find(PartKind::torch), nullptr);
+  EXPECT_EQ(part.find(BalanceKind::left)->bytes, 4 * kM);
+  EXPECT_EQ(part.find(BalanceKind::this_process)->bytes, 40 * kM);
+  EXPECT_EQ(part.find(BalanceKind::process)->pid, 77u);
+  EXPECT_EQ(part.find(BalanceKind::unheld_files)->bytes, 5 * kM);
+  EXPECT_EQ(part.find(BalanceKind::torch), nullptr);
 }
 
 TEST(HostBalance, MemoryThatWasNeverWrittenToIsNotResident) {
   testing::DumpBuilder builder = on_the_host();
   builder.resident_bytes = 3 * kMiB;
-  const Part part = host(builder);
+  const BalanceNode part = host(builder);
   EXPECT_TRUE(sums_agree(part));
-  EXPECT_EQ(part.find(PartKind::unexplained)->bytes, -kM);
+  EXPECT_EQ(part.find(BalanceKind::unexplained)->bytes, -kM);
 }
 
 }  // namespace

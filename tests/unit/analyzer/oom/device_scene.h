@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../questions_fixture.h"
-#include "oom/story.h"
+#include "oom/oom_analysis.h"
 
 namespace tensorscope::testing {
 
@@ -139,31 +139,31 @@ class Told {
     if (scene.failed) scene.builder.failure(scene.failure);
     asked_ = std::make_unique<Asked>(scene.builder);
     const std::vector<analyzer::View> views = {asked_->view()};
-    story = analyzer::oom::story_of(views, views, kGpu);
+    analysis = analyzer::oom::oom_analysis_of(views, views, kGpu);
   }
 
-  analyzer::oom::Story story;
+  analyzer::oom::OomAnalysis analysis;
   const analyzer::Dump& dump() const { return asked_->dump; }
 
-  const analyzer::oom::Part& part(const std::string& name) const {
-    static const analyzer::oom::Part kNone;
-    const analyzer::oom::Part* found = named(story.balance, name);
+  const analyzer::oom::BalanceNode& part(const std::string& name) const {
+    static const analyzer::oom::BalanceNode kNone;
+    const analyzer::oom::BalanceNode* found = named(analysis.balance, name);
     return found == nullptr ? kNone : *found;
   }
   int64_t bytes(const std::string& name) const { return part(name).bytes.value_or(-1); }
   // Null: there is no such remedy.
   const analyzer::oom::Remedy* remedy(analyzer::oom::RemedyKind kind) const {
-    for (const analyzer::oom::Remedy& one : story.remedies) {
+    for (const analyzer::oom::Remedy& one : analysis.remedies) {
       if (one.kind == kind) return &one;
     }
     return nullptr;
   }
 
  private:
-  static const analyzer::oom::Part* named(const analyzer::oom::Part& part, const std::string& name) {
+  static const analyzer::oom::BalanceNode* named(const analyzer::oom::BalanceNode& part, const std::string& name) {
     if (analyzer::oom::name(part) == name) return &part;
-    for (const analyzer::oom::Part& below : part.parts) {
-      if (const analyzer::oom::Part* found = named(below, name)) return found;
+    for (const analyzer::oom::BalanceNode& below : part.parts) {
+      if (const analyzer::oom::BalanceNode* found = named(below, name)) return found;
     }
     return nullptr;
   }
@@ -171,10 +171,10 @@ class Told {
 };
 
 // Every part is the sum of those below it, wherever all of these are known.
-inline bool sums_agree(const analyzer::oom::Part& part) {
+inline bool sums_agree(const analyzer::oom::BalanceNode& part) {
   int64_t sum = 0;
   bool known = part.bytes.has_value();
-  for (const analyzer::oom::Part& below : part.parts) {
+  for (const analyzer::oom::BalanceNode& below : part.parts) {
     if (!sums_agree(below)) return false;
     known = known && below.bytes.has_value();
     sum += below.bytes.value_or(0);

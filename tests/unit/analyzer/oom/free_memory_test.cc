@@ -14,7 +14,7 @@ using testing::Told;
 constexpr auto kSmall = uint8_t(format::SegmentFlag::small);
 constexpr auto kExpandable = uint8_t(format::SegmentFlag::expandable);
 
-FreeMemory of(DeviceScene& scene) { return Told(scene).story.cached; }
+FreeMemory of(DeviceScene& scene) { return Told(scene).analysis.cached; }
 
 TEST(FreeMemory, PiecesByPoolAndStream) {
   DeviceScene scene;
@@ -64,7 +64,7 @@ TEST(FreeMemory, TheSegmentForARequest) {
 // 100 MiB are wanted; 4 are free at the driver.
 struct Fit {
   explicit Fit(DeviceScene& scene)
-      : told(scene), test(told.dump(), &told.dump().device_memory[0], told.story.cached, 100 * kMiB) {}
+      : told(scene), test(told.dump(), &told.dump().device_memory[0], told.analysis.cached, 100 * kMiB) {}
   Fits after(std::vector<uint32_t> allocations) {
     uint64_t bytes = 0;
     for (uint32_t i : allocations) bytes += told.dump().allocations[i].nbytes;

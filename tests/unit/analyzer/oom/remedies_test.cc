@@ -1,5 +1,5 @@
 // Every remedy once where it must appear, and once where it must not.
-// Covers: analyzer/oom/{checkpointing,freed,module_inputs,remedy,holder_remedies,program_remedies,room}.cc
+// Covers: analyzer/oom/{checkpointing,freed,module_inputs,remedy,holder_remedies,program_remedies,headroom}.cc
 #include "oom/remedies.h"
 
 #include <gmock/gmock.h>
@@ -302,7 +302,7 @@ TEST(Remedies, AListOfModulesIsNeverCalled) {
   }
   const Told told(scene);
   std::vector<std::string> modules;
-  for (const Remedy& remedy : told.story.remedies) {
+  for (const Remedy& remedy : told.analysis.remedies) {
     if (remedy.kind == RemedyKind::checkpoint) modules.push_back(remedy.names.at(0));
   }
   EXPECT_THAT(modules, ::testing::UnorderedElementsAre("model.downs.*", "model.ups.*"));
@@ -395,11 +395,11 @@ TEST(Remedies, AreSortedAndPromiseNothingWithoutARequest) {
   scene.failed = false;
   scene.memory.processes = {{991, 300 * kMiB}};
   const Told told(scene);
-  ASSERT_GE(told.story.remedies.size(), 3u);
-  for (size_t i = 0; i < told.story.remedies.size(); i++) {
-    EXPECT_EQ(told.story.remedies[i].fits, Fits::unknown);
-    EXPECT_EQ(told.story.remedies[i].missing, 0u);
-    const Remedy &one = told.story.remedies[i], &before = told.story.remedies[i == 0 ? 0 : i - 1];
+  ASSERT_GE(told.analysis.remedies.size(), 3u);
+  for (size_t i = 0; i < told.analysis.remedies.size(); i++) {
+    EXPECT_EQ(told.analysis.remedies[i].fits, Fits::unknown);
+    EXPECT_EQ(told.analysis.remedies[i].missing, 0u);
+    const Remedy &one = told.analysis.remedies[i], &before = told.analysis.remedies[i == 0 ? 0 : i - 1];
     EXPECT_GE(rank(one.kind), rank(before.kind));
     if (rank(one.kind) == rank(before.kind)) {
       EXPECT_LE(one.bytes, before.bytes);
@@ -423,7 +423,7 @@ TEST(Remedies, ChildProcessesOfTheHost) {
     builder.failure(failure);
     testing::Asked asked(builder);
     const std::vector<View> views = {asked.view()};
-    return story_of(views, views, {0, -1}).remedies;
+    return oom_analysis_of(views, views, {0, -1}).remedies;
   };
   const std::vector<Remedy> remedies = told(format::MemoryLimit::cgroup);
   ASSERT_EQ(remedies.size(), 1u);
@@ -452,7 +452,7 @@ TEST(Remedies, OtherProcessesThatHaveMostOfTheLimitComeFirst) {
     builder.failure(failure);
     testing::Asked asked(builder);
     const std::vector<View> views = {asked.view()};
-    return story_of(views, views, {0, -1}).remedies;
+    return oom_analysis_of(views, views, {0, -1}).remedies;
   };
   const std::vector<Remedy> remedies = told(format::MemoryLimit::cgroup, 400 * kMiB, 0);
   ASSERT_EQ(remedies.size(), 2u);
@@ -470,7 +470,7 @@ TEST(Remedies, OtherProcessesThatHaveMostOfTheLimitComeFirst) {
   for (const Remedy& remedy : told(format::MemoryLimit::data, 400 * kMiB, 0)) EXPECT_FALSE(remedy.holds_most);
 }
 
-TEST(Story, IsAboutWhatFailed) {
+TEST(OomAnalysis, IsAboutWhatFailed) {
   testing::DumpBuilder builder;
   EXPECT_TRUE(subject_of(testing::Asked(builder).dump).is_cpu());
   testing::FailureSpec failure;
@@ -482,7 +482,7 @@ TEST(Story, IsAboutWhatFailed) {
   EXPECT_TRUE(subject_of(testing::Asked(builder).dump).is_cpu());
 }
 
-TEST(Story, WithoutAFailureTheFullestDevice) {
+TEST(OomAnalysis, WithoutAFailureTheFullestDevice) {
   testing::DumpBuilder builder;
   for (int8_t index : {0, 1}) {
     builder.device_total(format::DeviceTotal(10, 10, 1, 1, 10, 10, 10, 10, 1, index));

@@ -54,7 +54,7 @@ class StepScene : public DeviceScene {
 TEST(StepRemedies, NothingOfTheBatchIsPromised) {
   StepScene scene;
   const Told told(scene);
-  EXPECT_TRUE(told.story.in_optimizer);
+  EXPECT_TRUE(told.analysis.in_optimizer);
   EXPECT_EQ(told.remedy(RemedyKind::smaller_batch), nullptr);
   EXPECT_EQ(told.remedy(RemedyKind::lower_precision), nullptr);
 }
@@ -81,14 +81,14 @@ TEST(StepRemedies, BytesOfEach) {
   EXPECT_EQ(bytes(RemedyKind::less_state), 240 * kMiB);
   EXPECT_EQ(told.remedy(RemedyKind::less_state)->low, 160 * kMiB);
   EXPECT_EQ(bytes(RemedyKind::sharded_state), 0u);  // one process
-  for (const Remedy& remedy : told.story.remedies) EXPECT_EQ(remedy.fits, Fits::may) << name(remedy.kind);
+  for (const Remedy& remedy : told.analysis.remedies) EXPECT_EQ(remedy.fits, Fits::may) << name(remedy.kind);
 }
 
 TEST(StepRemedies, TheSameResultsInOneLineComeFirst) {
   StepScene scene;
   const Told told(scene);
   std::vector<RemedyKind> kinds;
-  for (const Remedy& remedy : told.story.remedies) kinds.push_back(remedy.kind);
+  for (const Remedy& remedy : told.analysis.remedies) kinds.push_back(remedy.kind);
   const std::vector<RemedyKind> expected = {RemedyKind::fused_step, RemedyKind::optimizer_step,
                                             RemedyKind::step_in_backward, RemedyKind::less_state,
                                             RemedyKind::half_model};

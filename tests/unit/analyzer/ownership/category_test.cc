@@ -116,7 +116,7 @@ TEST_F(CategoryTest, MemoryIsForOneThing) {
   EXPECT_EQ(category(transposed), Category::parameter);
   EXPECT_EQ(evidence(transposed),
             "shares the storage of #" + std::to_string(weight) + " (model.fc1.weight), in model.fc1's parameters");
-  EXPECT_EQ(holders().speaker(asked_->dump.tensors[index(weight)].storage), index(weight));
+  EXPECT_EQ(holders().representative(asked_->dump.tensors[index(weight)].storage), index(weight));
 }
 
 TEST_F(CategoryTest, CategoriesByWhoMadeAndWhoKeeps) {

@@ -60,7 +60,7 @@ std::vector<RecordedEvent> random_events(size_t count, unsigned seed) {
       e.known = true;
       e.dtype = int8_t(random() % 8);
       e.with_strides = seen && random() % 2 != 0;
-      e.ndim = random() % (format::kMostEventSizes / (e.with_strides ? 2 : 1) + 1);
+      e.ndim = random() % (format::kMaxEventSizes / (e.with_strides ? 2 : 1) + 1);
       for (size_t i = 0; i < e.extents(); ++i) e.sizes[i] = int64_t(random() % 9);
       if (seen)
         e.offset = int64_t(random() >> 1), e.tensor_flags = uint32_t(random()), e.tensor_known = uint32_t(random());
@@ -74,7 +74,7 @@ std::vector<RecordedEvent> random_events(size_t count, unsigned seed) {
 TEST(EventStream, WhatWasEncodedIsDecoded) {
   const std::vector<RecordedEvent> events = random_events(20'000, 7);
   format::EventEncoder encoder(5000, rules::element_size);
-  std::vector<uint8_t> data(events.size() * format::kMostEventBytes);
+  std::vector<uint8_t> data(events.size() * format::kMaxEventBytes);
   uint8_t* end = data.data();
   for (const RecordedEvent& e : events) end = encoder.encode(e, end);
 
@@ -129,7 +129,7 @@ TEST(EventStream, WhatWasEncodedIsDecoded) {
 TEST(EventStream, CutAnywhereOrWithAnyByteChangedItEnds) {
   const std::vector<RecordedEvent> events = random_events(60, 11);
   format::EventEncoder encoder(0, rules::element_size);
-  std::vector<uint8_t> data(events.size() * format::kMostEventBytes);
+  std::vector<uint8_t> data(events.size() * format::kMaxEventBytes);
   uint8_t* end = data.data();
   for (const RecordedEvent& e : events) end = encoder.encode(e, end);
   data.resize(size_t(end - data.data()));
@@ -144,7 +144,7 @@ TEST(EventStream, CutAnywhereOrWithAnyByteChangedItEnds) {
       std::vector<uint8_t> changed = data;
       changed[cut] ^= uint8_t(1 << bit);
       format::EventDecoder other(changed.data(), changed.size(), 0, rules::element_size);
-      for (count = 0; other.next(e); ++count) ASSERT_LE(e.ndim, format::kMostEventSizes);
+      for (count = 0; other.next(e); ++count) ASSERT_LE(e.ndim, format::kMaxEventSizes);
       EXPECT_LE(count, data.size());
     }
   }
@@ -152,7 +152,7 @@ TEST(EventStream, CutAnywhereOrWithAnyByteChangedItEnds) {
 
 TEST(EventStream, AnEventOfATrainingStepTakesFewBytes) {
   format::EventEncoder encoder(0, rules::element_size);
-  std::vector<uint8_t> data(4 * format::kMostEventBytes);
+  std::vector<uint8_t> data(4 * format::kMaxEventBytes);
   uint8_t* end = encoder.encode(allocated(1'000'000, 65536, 1'000), data.data());
   const uint8_t* const begin = end;
   RecordedEvent second = allocated(1'000'002, 65536, 2'000);

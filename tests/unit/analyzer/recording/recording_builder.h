@@ -72,7 +72,7 @@ class RecordingBuilder {
   void events(uint32_t flush, uint64_t serial, const std::vector<format::RecordedEvent>& events) {
     constexpr uint64_t kBeginNs = 5000;
     format::EventEncoder encoder(kBeginNs, rules::element_size);
-    std::vector<uint8_t> data(events.size() * format::kMostEventBytes);
+    std::vector<uint8_t> data(events.size() * format::kMaxEventBytes);
     uint8_t* end = data.data();
     for (const format::RecordedEvent& event : events) end = encoder.encode(event, end);
     data.resize(size_t(end - data.data()));

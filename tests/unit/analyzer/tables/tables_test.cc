@@ -52,8 +52,8 @@ class TablesTest : public ::testing::Test {
                               std::ostringstream row;
                               for (const Cell& cell : cells) {
                                 if (&cell != cells.data()) row << '|';
-                                if (cell.kind == Cell::Kind::whole) row << cell.whole;
-                                if (cell.kind == Cell::Kind::real) row << cell.real;
+                                if (cell.kind == Cell::Kind::int64) row << cell.int64;
+                                if (cell.kind == Cell::Kind::float64) row << cell.float64;
                                 if (cell.kind == Cell::Kind::text) row << cell.text;
                               }
                               rows.push_back(row.str());
@@ -243,11 +243,11 @@ TEST_F(TablesTest, AnArrowStreamOutlivesWhatItWasMadeOf) {
 }
 
 TEST(ColumnData, NullsAndValuesStandSideBySide) {
-  ColumnData whole(Type::whole), truth(Type::truth), word(Type::word), text(Type::text);
+  ColumnData whole(Type::int64), truth(Type::boolean), word(Type::dictionary), text(Type::text);
   for (int i = 0; i < 20; ++i) {
     if (i % 3 != 0) {
-      whole.whole(uint64_t(i));
-      truth.truth(i % 2 == 0);
+      whole.int64(uint64_t(i));
+      truth.boolean(i % 2 == 0);
       word.text(i % 2 == 0 ? "even" : "odd");
       text.text(std::to_string(i));
     }
@@ -258,9 +258,9 @@ TEST(ColumnData, NullsAndValuesStandSideBySide) {
     EXPECT_EQ(column->nulls(), 7u);
     EXPECT_TRUE(column->is_null(9));
   }
-  EXPECT_EQ(whole.whole_at(16), 16);
-  EXPECT_TRUE(truth.truth_at(16));
-  EXPECT_FALSE(truth.truth_at(17));
+  EXPECT_EQ(whole.int64_at(16), 16);
+  EXPECT_TRUE(truth.boolean_at(16));
+  EXPECT_FALSE(truth.boolean_at(17));
   EXPECT_EQ(word.text_at(16), "even");
   EXPECT_EQ(word.ends().size(), 3u);
   EXPECT_EQ(text.text_at(16), "16");

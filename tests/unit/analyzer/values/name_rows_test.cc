@@ -23,7 +23,7 @@ TEST(Curve, ShortOnesAreKeptAndLongOnesAveraged) {
   longer.add(64);
   EXPECT_EQ(longer.points().back(), 64);
   for (int i = 65; i < 100'000; ++i) longer.add(i);
-  EXPECT_LT(longer.points().size(), Curve::kMost);
+  EXPECT_LT(longer.points().size(), Curve::kMax);
   EXPECT_LT(longer.points()[3], longer.points()[30]);
 }
 

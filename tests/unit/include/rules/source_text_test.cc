@@ -8,7 +8,7 @@ namespace tensorscope::rules {
 namespace {
 
 TEST(SourceText, KeptLines) {
-  const std::string most(kMostLineBytes, 'x'), nearly(kMostLineBytes - 1, 'x');
+  const std::string most(kMaxLineBytes, 'x'), nearly(kMaxLineBytes - 1, 'x');
   const struct {
     std::string line, kept;
   } rows[] = {

@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "collector/collector.h"
-#include "collector/watches.h"
+#include "collector/memory_limits.h"
 #include "devices/cupti/launch_counts.h"
 #include "devices/cupti/limited_work.h"
 #include "devices/cupti/memory_activity.h"
@@ -28,9 +28,9 @@
 #include "hooks/torch/throw_function.h"
 #include "live/allocation_table.h"
 #include "live/node_table.h"
-#include "live/recorder.h"
 #include "live/runtime_table.h"
 #include "live/tensor_table.h"
+#include "live/tracker.h"
 #include "oom/failing_thread.h"
 #include "oom/reserve.h"
 #include "python/gil_thread.h"
@@ -51,8 +51,8 @@
 namespace tensorscope {
 namespace {
 
-constexpr int kNoSuchLock = 100, kMostLocks = 1000;
-constexpr uint64_t kMostHeldNs = SpinLock::kPatienceNs / 2;
+constexpr int kNoSuchLock = 100, kMaxLocks = 1000;
+constexpr uint64_t kMaxHeldNs = SpinLock::kPatienceNs / 2;
 
 constinit Arena g_arena;
 constinit stacks::PythonTrie g_trie(g_arena);
@@ -121,7 +121,7 @@ void start_everything() {
   watch::start(&collector::wake_collector);
   if (!collector::start_collector()) _exit(12);
   hooks::start_signal(SIGUSR1);
-  collector::start_watches();
+  collector::start_memory_limits();
 }
 
 std::atomic<int> g_turn, g_locks;  // which is to stay locked, and how many were taken so far
@@ -147,7 +147,7 @@ bool is_another_shard(const void* lock) {
 void note_lock(const void* lock) {
   if (is_another_shard(lock) || g_locks++ != g_turn) return;
   g_held = true;
-  for (const uint64_t until = monotonic_ns() + kMostHeldNs; monotonic_ns() < until && !g_forked;) usleep(1000);
+  for (const uint64_t until = monotonic_ns() + kMaxHeldNs; monotonic_ns() < until && !g_forked;) usleep(1000);
 }
 
 [[noreturn]] void end_child() {
@@ -207,7 +207,7 @@ TEST(ForkedLocks, AreFreeInTheChildAndWhatTheyGuardIsWhole) {
     waitpid(child, &status, 0);
     ASSERT_TRUE(WIFEXITED(status)) << "lock " << turn << ": signal " << WTERMSIG(status);
     if (WEXITSTATUS(status) == kNoSuchLock) break;
-    ASSERT_LT(turn, kMostLocks);
+    ASSERT_LT(turn, kMaxLocks);
     EXPECT_EQ(WEXITSTATUS(status), 0) << "lock " << turn;
   }
   EXPECT_GE(turn, 20) << "locks that were tried";

@@ -56,7 +56,7 @@ TEST(GrowthWatch, TheStepLeadsToTheMark) {
   GrowthWatch watch;
   EXPECT_EQ(watch.step(30 * kMiB, 1, kHundredMiB), 70 * kMiB);
   EXPECT_EQ(watch.step(30 * kMiB, 2, kHundredMiB), 35 * kMiB);
-  EXPECT_EQ(watch.step(99 * kMiB, 4, kHundredMiB), GrowthWatch::kLeastStep);
+  EXPECT_EQ(watch.step(99 * kMiB, 4, kHundredMiB), GrowthWatch::kMinStep);
   EXPECT_EQ(watch.step(200 * kMiB, 1, kHundredMiB), 1u);
 }
 

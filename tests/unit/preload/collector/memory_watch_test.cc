@@ -153,9 +153,9 @@ TEST(MemoryWatch, LooksAfterAnEighthOfWhatIsLeftOrAtTheShare) {
   MemoryWatch watch;
   EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 800 * kMiB), 0, 0, kShare).look_after, 100 * kMiB);
   EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 53 * kMiB), 0, 0, kShare).look_after, 3 * kMiB);
-  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 50 * kMiB), 0, 0, kShare).look_after, MemoryWatch::kLeastStep);
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 50 * kMiB), 0, 0, kShare).look_after, MemoryWatch::kMinStep);
   EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 40 * kMiB), 0, 0, kShare).look_after, 5 * kMiB);
-  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 0), 0, 0, kShare).look_after, MemoryWatch::kLeastStep);
+  EXPECT_EQ(watch.look(of_address_space(1000 * kMiB, 0), 0, 0, kShare).look_after, MemoryWatch::kMinStep);
   SystemMemory two = of_cgroup(1000 * kMiB, 400 * kMiB, 0);
   two.machine = {8000 * kMiB, 3000 * kMiB};
   EXPECT_EQ(watch.look(two, 0, 0, kShare).look_after, 50 * kMiB);

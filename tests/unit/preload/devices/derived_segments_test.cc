@@ -113,7 +113,7 @@ TEST_F(DerivedSegmentsTest, OnlyDevicesOfThisProcessAreAskedFor) {
   totals[3].used_here = true;
   live::SnapshotView view;
   view.devices = {totals, 4};
-  int8_t devices[DriverAnswers::kMostDevices];
+  int8_t devices[DriverAnswers::kMaxDevices];
   ASSERT_EQ(dump::used_cuda_devices(view, devices), 1u);
   EXPECT_EQ(devices[0], 0);
 }

@@ -58,7 +58,7 @@ TEST(Mappings, TooManyAreOneRow) {
   for (int i = 0; i < 1000; ++i) text += mapping("/file" + std::to_string(i), 1000);
   sums.take(text);
   const std::vector<Mapping> rows = sums.largest();
-  EXPECT_EQ(rows.size(), kMostMappingRows + 1);
+  EXPECT_EQ(rows.size(), kMaxMappingRows + 1);
   EXPECT_EQ(rows[0].name, "");
   EXPECT_EQ(std::accumulate(rows.begin(), rows.end(), uint64_t{0},
                             [](uint64_t a, const Mapping& b) { return a + b.resident; }),

@@ -30,7 +30,7 @@ class SourceFileTest : public testing::Test {
 
   // The texts of these lines.
   std::vector<std::string> read(const std::vector<uint32_t>& numbers, uint64_t newest_unix_ns = UINT64_MAX / 2,
-                                uint64_t most_bytes = kMostSourceBytes, size_t room = 4096) {
+                                uint64_t most_bytes = kMaxSourceBytes, size_t room = 4096) {
     std::vector<SourceLine> lines;
     for (const uint32_t number : numbers) lines.push_back({number, 0, nullptr});
     std::vector<char> texts(room + 1);
@@ -81,7 +81,7 @@ TEST_F(SourceFileTest, LinesOfALargeFile) {
 
 TEST_F(SourceFileTest, LongLinesAreCutBetweenCharacters) {
   std::string text;
-  while (text.size() < rules::kMostLineBytes - 1) text += "x";
+  while (text.size() < rules::kMaxLineBytes - 1) text += "x";
   write(text + "\xC3\xA9 and more\nnext\n");
   EXPECT_EQ(read({1, 2}), (Texts{text, "next"}));
   write(text + "yz\n");
@@ -119,7 +119,7 @@ TEST_F(SourceFileTest, Limits) {
   EXPECT_EQ(limits_.bytes_left, 0u);
   EXPECT_EQ(read({1, 2}, UINT64_MAX / 2, 100, 5), (Texts{"one", ""}));
   EXPECT_TRUE(limits_.texts_full);
-  ASSERT_EQ(truncate(path_.c_str(), off_t(kMostSourceBytes) + 1), 0);
+  ASSERT_EQ(truncate(path_.c_str(), off_t(kMaxSourceBytes) + 1), 0);
   EXPECT_EQ(read({1}), Texts{""});
   EXPECT_EQ(file_.state, SourceState::too_large);
 }

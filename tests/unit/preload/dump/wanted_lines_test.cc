@@ -74,7 +74,7 @@ TEST_F(WantedLinesTest, SitesWithNothingAliveNeedNoneUnlessTheyAreNamed) {
   node.site = dead;
   view_.nodes = {&node, 1};
   EXPECT_EQ(text(wanted()), "train.py 3");
-  node.gone = 1;
+  node.removed = 1;
   EXPECT_EQ(text(wanted()), "");
 }
 

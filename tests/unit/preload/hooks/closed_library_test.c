@@ -1,4 +1,4 @@
-// Covers: preload/support/until_unload.cc
+// Covers: preload/support/unload_epoch_cache.cc
 #define _GNU_SOURCE
 // Run with libtensorscope.so preloaded: a library that has thrown and allocated is closed, and another comes to its
 // addresses. Each must reach its own functions.

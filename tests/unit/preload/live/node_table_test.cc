@@ -1,6 +1,6 @@
 #include "live/node_table.h"
 
-#include "recorder_fixture.h"
+#include "tracker_fixture.h"
 
 namespace tensorscope::live {
 namespace {

@@ -1,7 +1,7 @@
 #include "live/runtime_table.h"
 
 #include "live/allocation_table.h"
-#include "recorder_fixture.h"
+#include "tracker_fixture.h"
 
 namespace tensorscope::live {
 namespace {

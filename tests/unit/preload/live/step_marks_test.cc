@@ -61,13 +61,13 @@ TEST(StepMarks, MarksOfLaterThanTheDumpAreLeftOut) {
 
 TEST(StepMarks, OfManyStepsEverySecondOneStaysThenEveryFourth) {
   const auto up_to = [](uint64_t count) { end_steps(StepSource::mark, count - step_marks(newest_serial()).count); };
-  up_to(kMostStepMarks);
+  up_to(kMaxStepMarks);
   EXPECT_EQ(step_marks(newest_serial()).every, 1U);
   for (const uint64_t every : {2, 4, 8}) {
-    up_to(kMostStepMarks * every / 2 + 1);
+    up_to(kMaxStepMarks * every / 2 + 1);
     const StepMarks marks = step_marks(newest_serial());
     EXPECT_EQ(marks.every, every);
-    EXPECT_EQ(marks.ends.size(), kMostStepMarks / 2 + 1);
+    EXPECT_EQ(marks.ends.size(), kMaxStepMarks / 2 + 1);
     EXPECT_EQ(marks.ends.back(), newest_serial());
     for (size_t i = 2; i < marks.ends.size(); ++i) ASSERT_EQ(marks.ends[i] - marks.ends[i - 1], 10 * every) << i;
   }

@@ -12,9 +12,9 @@
 
 #include "fake_stacks.h"
 #include "live/all_locks.h"
-#include "live/recorder.h"
 #include "live/snapshot_view.h"
 #include "live/tensor_table.h"
+#include "live/tracker.h"
 #include "support/fresh_in_child.h"
 #include "support/locks/lock_word.h"
 #include "support/state.h"

@@ -1,4 +1,4 @@
-#include "python/agent/graph/cycles.h"
+#include "python/heap_inspector/graph/cycles.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "fake_objects.h"
 
-namespace tensorscope::python::agent {
+namespace tensorscope::python::heap_inspector {
 namespace {
 
 using ::testing::ElementsAre;
@@ -119,4 +119,4 @@ TEST(RootCycles, AreThoseOfTheDefinition) {
 }
 
 }  // namespace
-}  // namespace tensorscope::python::agent
+}  // namespace tensorscope::python::heap_inspector

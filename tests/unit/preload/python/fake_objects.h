@@ -8,10 +8,10 @@
 #include <deque>
 #include <vector>
 
-#include "python/agent/graph/object_graph.h"
-#include "python/agent/graph/type_fields.h"
+#include "python/heap_inspector/graph/object_graph.h"
+#include "python/heap_inspector/graph/type_fields.h"
 
-namespace tensorscope::python::agent::testing {
+namespace tensorscope::python::heap_inspector::testing {
 
 // Without limits.
 inline LookLimits& never() {
@@ -101,4 +101,4 @@ struct Objects : FakeObjects {
   std::deque<ObjectGraph> graph;
 };
 
-}  // namespace tensorscope::python::agent::testing
+}  // namespace tensorscope::python::heap_inspector::testing

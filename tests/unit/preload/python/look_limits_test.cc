@@ -1,14 +1,14 @@
-// Covers: preload/python/agent/graph/look_limits.cc preload/python/agent/rows/tensor_batches.cc
-#include "python/agent/graph/look_limits.h"
+// Covers: preload/python/heap_inspector/graph/look_limits.cc preload/python/heap_inspector/rows/tensor_batches.cc
+#include "python/heap_inspector/graph/look_limits.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "python/agent/rows/tensor_batches.h"
+#include "python/heap_inspector/rows/tensor_batches.h"
 #include "support/enough_memory.h"
 
-namespace tensorscope::python::agent {
+namespace tensorscope::python::heap_inspector {
 namespace {
 
 using Stop = LookLimits::Stop;
@@ -95,4 +95,4 @@ TEST(TensorBatches, EndWhereNoMoreFits) {
 }
 
 }  // namespace
-}  // namespace tensorscope::python::agent
+}  // namespace tensorscope::python::heap_inspector

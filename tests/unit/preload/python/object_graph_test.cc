@@ -1,5 +1,5 @@
-// Covers: preload/python/agent/rows/tensor_batches.cc
-#include "python/agent/graph/object_graph.h"
+// Covers: preload/python/heap_inspector/rows/tensor_batches.cc
+#include "python/heap_inspector/graph/object_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "fake_objects.h"
 #include "support/enough_memory.h"
 
-namespace tensorscope::python::agent {
+namespace tensorscope::python::heap_inspector {
 namespace {
 
 using ::testing::ElementsAre;
@@ -157,4 +157,4 @@ TEST(ObjectGraph, TellsWhatIsKeptByAnythingAtAll) {
 }
 
 }  // namespace
-}  // namespace tensorscope::python::agent
+}  // namespace tensorscope::python::heap_inspector

@@ -1,4 +1,4 @@
-#include "python/agent/graph/object_paths.h"
+#include "python/heap_inspector/graph/object_paths.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "fake_objects.h"
 
-namespace tensorscope::python::agent {
+namespace tensorscope::python::heap_inspector {
 namespace {
 
 using format::ReferenceRoot;
@@ -120,4 +120,4 @@ TEST_F(ObjectPathsTest, AreAsShortAsRelaxingEveryReferenceFinds) {
 }
 
 }  // namespace
-}  // namespace tensorscope::python::agent
+}  // namespace tensorscope::python::heap_inspector

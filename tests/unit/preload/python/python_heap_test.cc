@@ -1,10 +1,10 @@
-#include "python/agent/foreign/python_heap.h"
+#include "python/heap_inspector/foreign/python_heap.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace tensorscope::python::agent {
+namespace tensorscope::python::heap_inspector {
 namespace {
 
 constexpr char kText[] =
@@ -39,4 +39,4 @@ TEST(PythonHeap, OtherTextIsNotKnown) {
 }
 
 }  // namespace
-}  // namespace tensorscope::python::agent
+}  // namespace tensorscope::python::heap_inspector

@@ -203,14 +203,14 @@ TEST_F(PythonWalkTest, TheHashTellsWhatTheWalkTells) {
 
 TEST(ModuleCalls, ThereAreFew) {
   ModuleCalls calls;
-  char codes[ModuleCalls::kMost + 1][16];
-  for (uint32_t i = 0; i < ModuleCalls::kMost; ++i) {
+  char codes[ModuleCalls::kMax + 1][16];
+  for (uint32_t i = 0; i < ModuleCalls::kMax; ++i) {
     EXPECT_FALSE(calls.hold(codes[i]));
     EXPECT_TRUE(calls.add(codes[i]));
     EXPECT_TRUE(calls.hold(codes[i]) && calls.add(codes[i]));
   }
-  EXPECT_FALSE(calls.add(codes[ModuleCalls::kMost]));
-  EXPECT_EQ(calls.count(), ModuleCalls::kMost);
+  EXPECT_FALSE(calls.add(codes[ModuleCalls::kMax]));
+  EXPECT_EQ(calls.count(), ModuleCalls::kMax);
 }
 
 TEST_F(PythonWalkTest, FindsSelf) {

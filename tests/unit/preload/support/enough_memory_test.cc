@@ -12,11 +12,11 @@
 namespace tensorscope {
 namespace {
 
-// As run_if_memory_lasts(), where `new` finds no memory but the reserve.
+// As run_or_abandon_on_oom(), where `new` finds no memory but the reserve.
 template <typename Work>
 bool run_without_memory(Work work) {
   set_source_of_memory_for_test([](size_t) -> void* { return nullptr; });
-  const bool lasted = run_if_memory_lasts(work);
+  const bool lasted = run_or_abandon_on_oom(work);
   set_source_of_memory_for_test(nullptr);
   return lasted;
 }
@@ -35,7 +35,7 @@ struct Scope : UndoneScope {
 
 TEST(EnoughMemory, WorkThatFindsMemoryEnds) {
   bool ended = false, was_short = true;
-  EXPECT_TRUE(run_if_memory_lasts([&] {
+  EXPECT_TRUE(run_or_abandon_on_oom([&] {
     const std::string text(1000, 'x');
     was_short = memory_is_short();
     ended = true;
@@ -89,13 +89,13 @@ TEST(EnoughMemory, WorkThatNeedsMoreThanTheReserveIsLeft) {
 TEST(EnoughMemory, TheInnermostWorkIsLeft) {
   bool inner = true, is_short = false, innermost = false;
   EXPECT_TRUE(run_without_memory([&] {
-    inner = run_if_memory_lasts([] { take_too_much(); });
+    inner = run_or_abandon_on_oom([] { take_too_much(); });
     is_short = memory_is_short();
   }));
   EXPECT_FALSE(inner);
   EXPECT_TRUE(is_short);
   EXPECT_FALSE(run_without_memory([&] {
-    innermost = run_if_memory_lasts([] {});
+    innermost = run_or_abandon_on_oom([] {});
     take_too_much();
   }));
   EXPECT_TRUE(innermost);
@@ -118,7 +118,7 @@ TEST(EnoughMemory, ScopesOfTheWorkAreUndoneFromTheInnermostOnceEach) {
 }
 
 TEST(EnoughMemory, EachThreadLeavesItsOwnWork) {
-  EXPECT_TRUE(run_if_memory_lasts([] {
+  EXPECT_TRUE(run_or_abandon_on_oom([] {
     bool lasted = true;
     std::thread other([&] { lasted = run_without_memory([] { take_too_much(); }); });
     other.join();
@@ -137,7 +137,7 @@ TEST(EnoughMemory, TheStackIsThatOfTheThreadWhereThisIsWanted) {
   pthread_attr_destroy(&attributes);
   const auto of_thread = [&](WorkStack stack) {
     bool inside = false;
-    EXPECT_TRUE(run_if_memory_lasts(
+    EXPECT_TRUE(run_or_abandon_on_oom(
         [&] {
           const char* here = static_cast<char*>(__builtin_frame_address(0));
           inside = here > lowest && here < static_cast<char*>(lowest) + size;
@@ -150,7 +150,7 @@ TEST(EnoughMemory, TheStackIsThatOfTheThreadWhereThisIsWanted) {
 }
 
 void* run_on_small_stack(void* lasted) {
-  *static_cast<bool*>(lasted) = run_if_memory_lasts([] {}, WorkStack::of_thread);
+  *static_cast<bool*>(lasted) = run_or_abandon_on_oom([] {}, WorkStack::of_thread);
   return nullptr;
 }
 

@@ -24,7 +24,7 @@ const Forbidden kForbidden[] = {
     {R"(\batomic_flag\b)", ""},
     {R"(\bflock\w*\()", "dump/disk_limit.cc"},  // of a folder, only ever tried; its descriptor is the collector's
     {R"(\bSYS_futex\b)",
-     "support/locks/futex.h support/own_descriptors.cc"},  // the latter waits for the end of a thread
+     "support/locks/futex.h support/private_descriptor_table.cc"},  // the latter waits for the end of a thread
     {R"(\bdl_iterate_phdr\()", "support/locks/loader_walk.cc"},
     {R"(\.exchange\((true|1)\b[^;]*memory_order_acquire\))", ""},  // a flag that is taken and given back is a SpinLock
 };

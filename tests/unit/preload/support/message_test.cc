@@ -38,7 +38,7 @@ class MessageTest : public testing::Test {
     char name[] = "/tmp/tensorscope_message_XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     folder_ = name;
-    run_if_memory_lasts(
+    run_or_abandon_on_oom(
         [] {});  // AddressSanitizer warns of the change of stacks once a process: not in a child's output
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }

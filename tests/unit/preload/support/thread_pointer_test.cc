@@ -75,7 +75,7 @@ TEST_F(ThreadPointer, ALibraryWithoutOrWithTooManyVariablesIsNotLookedAt) {
   finder_.add({}, 64);
   EXPECT_TRUE(finder_.gave_up());
   ThreadPointerFinder other;
-  const std::vector<uintptr_t> many(ThreadPointerFinder::kMostWords + 1, 64);
+  const std::vector<uintptr_t> many(ThreadPointerFinder::kMaxWords + 1, 64);
   other.add({many.data(), many.size()}, 64);
   EXPECT_TRUE(other.gave_up());
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "live/allocation_table.h"
-#include "live/recorder.h"
+#include "live/tracker.h"
 #include "tensorscope/rules/dtypes.h"
 #include "torch_events/operation_kinds.h"
 

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "forecast/model_scene.h"
-#include "forecast/whatif/play_edit.h"
+#include "forecast/whatif/replay_edit.h"
 
 namespace tensorscope::analyzer::forecast {
 
@@ -35,30 +35,30 @@ class AutocastTest : public ::testing::Test {
   }
   // Runs it under autocast.
   void cast() {
-    play_ = scene_.play();
-    const size_t own = play_.pieces.size();
-    Operations operations = operations_of(play_, scene_.base);
+    replay_ = scene_.replay();
+    const size_t own = replay_.blocks.size();
+    Operations operations = operations_of(replay_, scene_.base);
     ASSERT_EQ(operations.all.size(), names_.size());
     for (size_t i = 0; i < names_.size(); ++i) operations.all[i].traits = traits_of(names_[i], true);
     if (change_) change_(operations);
-    under_autocast(play_, scene_.base, operations, weights_);
-    copies_.assign(play_.pieces.begin() + int64_t(own), play_.pieces.end());
+    under_autocast(replay_, scene_.base, operations, weights_);
+    copies_.assign(replay_.blocks.begin() + int64_t(own), replay_.blocks.end());
   }
   // The part of its float32 bytes that a block has; of what is not known, the middle.
-  double part(uint32_t block) const { return play_.pieces[block].factor; }
-  double bytes(const Piece& piece) const { return play_.growths[piece.growth].bytes({}) * piece.factor; }
+  double part(uint32_t block) const { return replay_.blocks[block].factor; }
+  double bytes(const ReplayBlock& piece) const { return replay_.growths[piece.growth].bytes({}) * piece.factor; }
   // After which change of the play a piece is freed, or made.
   size_t change(uint32_t piece, bool made) const {
-    for (size_t i = 0; i < play_.changes.size(); ++i) {
-      if (play_.changes[i].block == piece && play_.changes[i].made == made) return i;
+    for (size_t i = 0; i < replay_.changes.size(); ++i) {
+      if (replay_.changes[i].block == piece && replay_.changes[i].made == made) return i;
     }
     return SIZE_MAX;
   }
-  uint32_t number(size_t copy) const { return uint32_t(play_.pieces.size() - copies_.size() + copy); }
+  uint32_t number(size_t copy) const { return uint32_t(replay_.blocks.size() - copies_.size() + copy); }
 
   ModelScene scene_;
-  Play play_;
-  std::vector<Piece> copies_;
+  Replay replay_;
+  std::vector<ReplayBlock> copies_;
   std::vector<Weight> weights_;
   std::function<void(Operations&)> change_;
 
@@ -196,7 +196,7 @@ TEST_F(AutocastTest, AConcatenationHasTheWidestTypeOfItsInputs) {
   cast();
   EXPECT_EQ(part(both), 1);
   EXPECT_EQ(part(halves), 0.5);
-  EXPECT_EQ(std::ranges::count_if(copies_, &Piece::autocasts), 1);  // of the weight, for all three products
+  EXPECT_EQ(std::ranges::count_if(copies_, &ReplayBlock::autocasts), 1);  // of the weight, for all three products
 }
 
 TEST_F(AutocastTest, AParameterInAConcatenationMakesItFloat32) {
@@ -285,7 +285,7 @@ TEST_F(AutocastTest, ANumberChangesNoType) {
   change_ = [&](Operations& operations) {
     // Its operation made the number as well.
     const uint32_t number = scaled + 1;
-    operations.all[2].pieces.push_back(number);
+    operations.all[2].blocks.push_back(number);
     operations.all.pop_back();
     operations.of_piece[number] = 2;
   };
@@ -300,7 +300,7 @@ TEST_F(AutocastTest, StatisticsOfANormAreFloat32) {
   const uint32_t normed = make("layer_norm", "model.norm", {4, 8});
   const uint32_t mean = make("layer_norm", "model.norm", {4});
   change_ = [&](Operations& operations) {
-    operations.all[1].pieces.push_back(mean);
+    operations.all[1].blocks.push_back(mean);
     operations.all.pop_back();
     operations.of_piece[mean] = 1;
   };
@@ -358,7 +358,7 @@ TEST_F(AutocastTest, AStateHasTheTypeOfTheFirstAndGatesThatOfProducts) {
     EXPECT_EQ(part(gate), 0.5);
     EXPECT_EQ(part(state), half ? 0.5 : 1);
     EXPECT_EQ(part(again), 0.5);
-    EXPECT_EQ(std::ranges::count_if(copies_, &Piece::autocasts), half ? 3 : 2);
+    EXPECT_EQ(std::ranges::count_if(copies_, &ReplayBlock::autocasts), half ? 3 : 2);
   }
 }
 
@@ -393,13 +393,13 @@ TEST_F(AutocastTest, WhatCannotBeReadMayBeEither) {
   const uint32_t gradient = scene_.backward(product, {4, 8});
   change_ = [](Operations& operations) { operations.all[1].traits = {.unread = true}; };
   cast();
-  EXPECT_TRUE(play_.unread);
+  EXPECT_TRUE(replay_.unread);
   for (const uint32_t block : {product, later, gradient}) {
-    EXPECT_DOUBLE_EQ(part(block) * (1 - play_.pieces[block].unsure), 0.5) << block;
-    EXPECT_DOUBLE_EQ(part(block) * (1 + play_.pieces[block].unsure), 1) << block;
+    EXPECT_DOUBLE_EQ(part(block) * (1 - replay_.blocks[block].unsure), 0.5) << block;
+    EXPECT_DOUBLE_EQ(part(block) * (1 + replay_.blocks[block].unsure), 1) << block;
   }
   // A copy of its weight may be there, and counts in the error alone.
-  const auto copy = std::ranges::find_if(copies_, &Piece::autocasts);
+  const auto copy = std::ranges::find_if(copies_, &ReplayBlock::autocasts);
   ASSERT_NE(copy, copies_.end());
   EXPECT_LT(bytes(*copy), 1);
   EXPECT_NEAR(bytes(*copy) * copy->unsure, 32 * 8 * 2, 1);
@@ -414,7 +414,7 @@ TEST_F(AutocastTest, GradientsOfWhatIsGatheredAreAddedUpInFloat32) {
     scene_.free(scene_.backward(chosen, {2, 1}));  // of a view of it
     scene_.backward(chosen, {2, 8});
     cast();
-    return std::ranges::count_if(copies_, [&](const Piece& copy) { return bytes(copy) == 4 * 2 * 8; });
+    return std::ranges::count_if(copies_, [&](const ReplayBlock& copy) { return bytes(copy) == 4 * 2 * 8; });
   };
   EXPECT_EQ(buffers("linear"), 1);
   EXPECT_EQ(buffers("embedding"), 0);  // in float32 already

@@ -9,12 +9,12 @@ namespace tensorscope::analyzer::forecast {
 namespace {
 
 // The run in 16 bits; `math`: the operation that is a part of attention by its formula.
-Play half(ModelScene& scene, uint32_t math) {
-  Play play = scene.play();
-  Operations operations = operations_of(play, scene.base);
+Replay half(ModelScene& scene, uint32_t math) {
+  Replay replay = scene.replay();
+  Operations operations = operations_of(replay, scene.base);
   operations.all[operations.of_piece[math]].traits.in_attention_math = true;
-  in_half(play, scene.base, operations);
-  return play;
+  apply_dtype(replay, scene.base, operations);
+  return replay;
 }
 
 constexpr double kBytes = 4 * 2 * 8;  // of {2, 8} in float32
@@ -26,16 +26,16 @@ TEST(Precision, AttentionByItsFormulaSavesItsValuesInFloat32) {
   const uint32_t last = scene.forward("model", {1});
   scene.backward(query, {2, 8});
   scene.free(values);
-  const Play play = half(scene, query);
-  ASSERT_EQ(play.pieces.size(), 5u);
-  const Piece& copy = play.pieces[4];
-  EXPECT_EQ(play.growths[copy.growth].bytes({}) * copy.factor, kBytes);
+  const Replay replay = half(scene, query);
+  ASSERT_EQ(replay.blocks.size(), 5u);
+  const ReplayBlock& copy = replay.blocks[4];
+  EXPECT_EQ(replay.growths[copy.growth].bytes({}) * copy.factor, kBytes);
   // From there on it is saved in place of what it was made of.
-  for (const LivePiece& piece : live_after(play, play.changes.size() - 1, {})) EXPECT_NE(piece.piece, 4u);
+  for (const LiveBlock& piece : live_after(replay, replay.changes.size() - 1, {})) EXPECT_NE(piece.piece, 4u);
   bool found = false, original = false;
-  for (size_t i = 0; i < play.changes.size(); ++i) {
-    if (play.changes[i].block != last || !play.changes[i].made) continue;
-    for (const LivePiece& piece : live_after(play, i, {})) {
+  for (size_t i = 0; i < replay.changes.size(); ++i) {
+    if (replay.changes[i].block != last || !replay.changes[i].made) continue;
+    for (const LiveBlock& piece : live_after(replay, i, {})) {
       found = found || piece.piece == 4;
       original = original || piece.piece == values;
     }
@@ -54,9 +54,9 @@ TEST(Precision, ValuesAreHeldAsLongAsKeysAre) {
   scene.free(keys);
   scene.backward(query, {2, 8});
   scene.free(values);
-  const Play play = half(scene, query);
+  const Replay replay = half(scene, query);
   const auto change = [&](uint32_t piece, bool made) {
-    return std::ranges::find_if(play.changes,
+    return std::ranges::find_if(replay.changes,
                                 [&](const Change& one) { return one.block == piece && one.made == made; });
   };
   EXPECT_LT(change(last, true), change(values, false));
@@ -68,14 +68,14 @@ TEST(Precision, ALossMayBeGivenACopyInFloat32) {
   ModelScene scene;
   scene.forward("model.head", {2, 8});
   const uint32_t result = scene.loss({2, 8});
-  Play play = scene.play();
-  Operations operations = operations_of(play, scene.base);
+  Replay replay = scene.replay();
+  Operations operations = operations_of(replay, scene.base);
   operations.all[operations.of_piece[result]].traits = traits_of("log_softmax", true);
-  in_half(play, scene.base, operations);
+  apply_dtype(replay, scene.base, operations);
   // Scores and result have between half and all, since this run has no native stacks.
-  EXPECT_NEAR(peak(play, {}).bytes, 0.75 * kBytes + 0.75 * kBytes, 1);
-  EXPECT_NEAR(highest_possible(play, {}, {}).bytes, kBytes + kBytes + kBytes, 1);
-  EXPECT_NEAR(least_possible(play, {}, {}).bytes, kBytes / 2 + kBytes / 2, 1);
+  EXPECT_NEAR(peak(replay, {}).bytes, 0.75 * kBytes + 0.75 * kBytes, 1);
+  EXPECT_NEAR(highest_possible(replay, {}, {}).bytes, kBytes + kBytes + kBytes, 1);
+  EXPECT_NEAR(least_possible(replay, {}, {}).bytes, kBytes / 2 + kBytes / 2, 1);
 }
 
 // Bytes that a loss and its scores surely have, and may have. `by`: the operation that makes the scores.
@@ -83,12 +83,12 @@ std::pair<double, double> of_loss(int32_t line, int32_t loss_line, const char* b
   ModelScene scene;
   scene.with_native_stacks();
   const auto [scores, loss] = scene.scores_and_loss({2, 8}, line, loss_line);
-  Play play = scene.play();
-  Operations operations = operations_of(play, scene.base);
+  Replay replay = scene.replay();
+  Operations operations = operations_of(replay, scene.base);
   operations.all[operations.of_piece[scores]].traits = traits_of(by, true);
   operations.all[operations.of_piece[loss]].traits = traits_of("log_softmax", true);
-  in_half(play, scene.base, operations);
-  return {play.pieces[loss].factor * kBytes, highest_possible(play, {}, {}).bytes};
+  apply_dtype(replay, scene.base, operations);
+  return {replay.blocks[loss].factor * kBytes, highest_possible(replay, {}, {}).bytes};
 }
 
 TEST(Precision, ALossHasTheTypeOfAProductOnItsLine) {
@@ -110,12 +110,12 @@ double backward_peak(const char* name, bool cpu) {
   const uint32_t result = scene.forward("model", {2});
   scene.free(scene.backward(result, {2}));  // of a view of it
   scene.backward(result, {2, 8});
-  Play play = scene.play();
+  Replay replay = scene.replay();
   if (!cpu) scene.base.device.type = 1;
-  Operations operations = operations_of(play, scene.base);
+  Operations operations = operations_of(replay, scene.base);
   operations.all[0].traits = traits_of(name, cpu);
-  in_half(play, scene.base, operations);
-  return peak(play, {}).bytes - 0.5 * 4 * 2;
+  apply_dtype(replay, scene.base, operations);
+  return peak(replay, {}).bytes - 0.5 * 4 * 2;
 }
 
 TEST(Precision, GradientsOfWhatIsGatheredAreAddedUpInFloat32) {

@@ -11,26 +11,26 @@ namespace {
 
 const Changes kCheckpointed = {.checkpointed = {"model.layers.*"}};
 
-Play checkpointed(ModelScene& scene) {
-  const Play play = scene.play();
-  return with_changes(play, scene.base, kCheckpointed);
+Replay checkpointed(ModelScene& scene) {
+  const Replay replay = scene.replay();
+  return with_changes(replay, scene.base, kCheckpointed);
 }
 
 // How often a piece is made and freed, and whether it is alive after a change of the base.
 struct Life {
   int made = 0, freed = 0;
 };
-Life life_of(const Play& play, uint32_t piece) {
+Life life_of(const Replay& replay, uint32_t piece) {
   Life life;
-  for (const auto [one, made] : play.changes) {
+  for (const auto [one, made] : replay.changes) {
     if (one == piece) ++(made ? life.made : life.freed);
   }
   return life;
 }
 
-bool alive_before(const Play& play, uint32_t piece, uint32_t other) {
+bool alive_before(const Replay& replay, uint32_t piece, uint32_t other) {
   bool alive = false;
-  for (const auto [one, made] : play.changes) {
+  for (const auto [one, made] : replay.changes) {
     if (one == other && made) return alive;
     if (one == piece) alive = made;
   }
@@ -47,13 +47,13 @@ TEST(Checkpointing, WhatAModuleSavesIsComputedAgain) {
   const uint32_t of_result = scene.backward(result, {10});
   scene.free(result);
   scene.free(inside);
-  const Play play = checkpointed(scene);
-  EXPECT_FALSE(alive_before(play, inside, head));
-  EXPECT_TRUE(alive_before(play, result, head));
-  EXPECT_TRUE(alive_before(play, inside, of_result));
-  EXPECT_EQ(life_of(play, inside).made, 2);
-  EXPECT_EQ(life_of(play, inside).freed, 2);
-  EXPECT_EQ(life_of(play, result).made, 1);
+  const Replay replay = checkpointed(scene);
+  EXPECT_FALSE(alive_before(replay, inside, head));
+  EXPECT_TRUE(alive_before(replay, result, head));
+  EXPECT_TRUE(alive_before(replay, inside, of_result));
+  EXPECT_EQ(life_of(replay, inside).made, 2);
+  EXPECT_EQ(life_of(replay, inside).freed, 2);
+  EXPECT_EQ(life_of(replay, result).made, 1);
 }
 
 // A call inside frees what it made as it ends; what it returns is freed as the call around it ends.
@@ -66,11 +66,11 @@ TEST(Checkpointing, WhatAForwardPassSavesNotIsFreedAsTheCallsInItEnd) {
   const uint32_t result = scene.forward("model.layers.0", {10});
   scene.backward(result, {10});
   for (const uint32_t block : {result, outer, next, returned, inner}) scene.free(block);
-  const Play play = checkpointed(scene);
-  EXPECT_TRUE(alive_before(play, inner, returned));
-  EXPECT_FALSE(alive_before(play, inner, next));
-  EXPECT_TRUE(alive_before(play, returned, next));
-  EXPECT_TRUE(alive_before(play, returned, result));
+  const Replay replay = checkpointed(scene);
+  EXPECT_TRUE(alive_before(replay, inner, returned));
+  EXPECT_FALSE(alive_before(replay, inner, next));
+  EXPECT_TRUE(alive_before(replay, returned, next));
+  EXPECT_TRUE(alive_before(replay, returned, result));
 }
 
 TEST(Checkpointing, AnArgumentIsKeptUntilBackward) {
@@ -86,9 +86,9 @@ TEST(Checkpointing, AnArgumentIsKeptUntilBackward) {
     const uint32_t of_result = scene.backward(result, {10});
     scene.free(inside);
     scene.forward("model.head", {1});
-    const Play play = checkpointed(scene);
-    EXPECT_EQ(life_of(play, mask).freed, 1);
-    return alive_before(play, mask, of_result);
+    const Replay replay = checkpointed(scene);
+    EXPECT_EQ(life_of(replay, mask).freed, 1);
+    return alive_before(replay, mask, of_result);
   };
   EXPECT_TRUE(kept("model", false));
   EXPECT_TRUE(kept("model", true));
@@ -129,10 +129,10 @@ TEST(Checkpointing, AnOutputThatNothingSavesIsAnArgumentOfTheNext) {
     scene.free(after);
     scene.backward(inside, {10});
     scene.free(inside);
-    const Play play = checkpointed(scene);
-    EXPECT_EQ(alive_before(play, output, of_result), !summed);
-    EXPECT_EQ(alive_before(play, inside, head), summed);  // else it stands for the output
-    EXPECT_EQ(life_of(play, output).freed, 1);
+    const Replay replay = checkpointed(scene);
+    EXPECT_EQ(alive_before(replay, output, of_result), !summed);
+    EXPECT_EQ(alive_before(replay, inside, head), summed);  // else it stands for the output
+    EXPECT_EQ(life_of(replay, output).freed, 1);
   }
 }
 
@@ -149,8 +149,8 @@ TEST(Checkpointing, ASumThatItsLineReplacesIsNoArgument) {
   scene.backward(head, {1});
   scene.backward(result, {10});
   scene.free(inside);
-  const Play play = checkpointed(scene);
-  EXPECT_FALSE(alive_before(play, total, head));
+  const Replay replay = checkpointed(scene);
+  EXPECT_FALSE(alive_before(replay, total, head));
 }
 
 // A local variable of forward is there until that returns, when it runs again as well.
@@ -164,10 +164,10 @@ TEST(Checkpointing, WhatIsFreedAsTheModuleReturnsIsThereWhenItIsComputedAgain) {
   scene.backward(head, {1});
   scene.backward(result, {10});
   scene.free(inside);
-  const Play play = checkpointed(scene);
-  EXPECT_EQ(life_of(play, local).made, 2);
-  EXPECT_EQ(life_of(play, local).freed, 2);
-  EXPECT_FALSE(alive_before(play, local, head));
+  const Replay replay = checkpointed(scene);
+  EXPECT_EQ(life_of(replay, local).made, 2);
+  EXPECT_EQ(life_of(replay, local).freed, 2);
+  EXPECT_FALSE(alive_before(replay, local, head));
 }
 
 // Autocast frees the result of the first layer, whose copy the second one saves.
@@ -184,15 +184,15 @@ TEST(Checkpointing, AResultWhoseCopyIsSavedIsKeptAndFreedOnce) {
   scene.free(second);
   const uint32_t of_first = scene.backward(first, {100});
   scene.free(first);
-  Play play = scene.play();
-  play.changes.insert(play.changes.begin() + 3, {result, false});
-  play = with_changes(play, scene.base, kCheckpointed);
-  EXPECT_TRUE(alive_before(play, result, of_second));
-  EXPECT_FALSE(alive_before(play, result, of_first));
-  EXPECT_EQ(life_of(play, result).made, 1);
-  EXPECT_EQ(life_of(play, result).freed, 1);
-  EXPECT_EQ(life_of(play, first).made, 2);
-  for (double bytes : live_bytes(play)) EXPECT_GE(bytes, 0);
+  Replay replay = scene.replay();
+  replay.changes.insert(replay.changes.begin() + 3, {result, false});
+  replay = with_changes(replay, scene.base, kCheckpointed);
+  EXPECT_TRUE(alive_before(replay, result, of_second));
+  EXPECT_FALSE(alive_before(replay, result, of_first));
+  EXPECT_EQ(life_of(replay, result).made, 1);
+  EXPECT_EQ(life_of(replay, result).freed, 1);
+  EXPECT_EQ(life_of(replay, first).made, 2);
+  for (double bytes : live_bytes(replay)) EXPECT_GE(bytes, 0);
 }
 
 TEST(Checkpointing, NoSuchModules) {

@@ -18,15 +18,15 @@ Peaks convolved(int64_t side, bool cpu, OperationTraits traits = traits_of("conv
   ModelScene scene;
   const uint32_t result = scene.forward("model.conv", {2, 8, 10, 10});
   scene.backward(result, {2, 4, 10, 10});
-  Play play = scene.play();
+  Replay replay = scene.replay();
   if (!cpu) scene.base.device.type = 1;
-  Operations operations = operations_of(play, scene.base);
+  Operations operations = operations_of(replay, scene.base);
   operations.all[0].traits = traits;
   const std::vector<int64_t> shape = {8, 4, side, side}, of_bias = {8};
   std::vector<Weight> weights = {Weight{"model.conv", shape, 8, 4, 0}};
   if (bias) weights.push_back(Weight{"model.conv", of_bias, 8, 0, 0});
-  may_unfold(play, scene.base, operations, weights);
-  return {peak(play, {}).bytes, highest_possible(play, {}, {}).bytes};
+  add_im2col_buffers(replay, scene.base, operations, weights);
+  return {peak(replay, {}).bytes, highest_possible(replay, {}, {}).bytes};
 }
 
 TEST(Unfolding, ABufferMayBeThereWhileAConvolutionRuns) {

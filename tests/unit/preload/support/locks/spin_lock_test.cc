@@ -1,5 +1,5 @@
 // The bounded lock: excludes, survives a preempted holder, gives up.
-// Covers: preload/support/patience.cc
+// Covers: preload/support/spin_then_sleep.cc
 #include "support/locks/spin_lock.h"
 
 #include <gtest/gtest.h>

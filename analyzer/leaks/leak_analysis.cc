@@ -1,0 +1,396 @@
+#include "leaks/leak_analysis.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "leaks/births.h"
+#include "leaks/named_entries.h"
+#include "leaks/renamed_containers.h"
+#include "ownership/holders.h"
+
+namespace tensorscope::analyzer {
+
+bool same_form(const Reference& a, const Reference& b) {
+  return a.root == b.root && without_thread(a.scope) == without_thread(b.scope) &&
+         without_indexes(a.text) == without_indexes(b.text) && a.begin == b.begin;
+}
+
+bool same_form(const Reference& row, const Series& series) {
+  const Reference& example = series.example;
+  return row.root == example.root && without_thread(row.scope) == without_thread(example.scope) &&
+         without_indexes(row.text) == without_indexes(example.text) && series.of_beginning(row);
+}
+
+bool kept_by_atexit(const Reference& row) {
+  return format::ReferenceRoot(row.root) == format::ReferenceRoot::global && row.scope == "atexit";
+}
+
+bool in_plain_variable(const Reference& row) {
+  using format::ReferenceRole;
+  using format::ReferenceRoot;
+  const auto root = ReferenceRoot(row.root);
+  const auto role = ReferenceRole(row.role);
+  const bool variable = root == ReferenceRoot::global || root == ReferenceRoot::local ||
+                        root == ReferenceRoot::suspended || root == ReferenceRoot::class_;
+  return variable && (role == ReferenceRole::plain || role == ReferenceRole::module_attribute);
+}
+
+std::string all_holders(const View& view, uint32_t tensor) {
+  constexpr size_t kMax = 3;
+  std::string text;
+  const std::vector<Holder>& holders = view.holders.holders(tensor);
+  for (size_t i = 0; i < holders.size() && i < kMax; ++i) text += (i == 0 ? "" : "; ") + holders[i].brief;
+  return text;
+}
+
+bool all_scalars(const Dump& dump, std::span<const uint32_t> tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), [&](uint32_t tensor) { return dump.tensors[tensor].numel == 1; });
+}
+
+std::vector<uint64_t> tensor_serials(const Dump& dump, const std::vector<uint32_t>& tensors) {
+  std::vector<uint64_t> serials;
+  for (uint32_t tensor : tensors) serials.push_back(dump.tensors[tensor].serial);
+  return serials;
+}
+
+namespace {
+
+// What the text of a reference has in common with those to other members of its series.
+std::string form_of(const Reference& row) {
+  const std::string form = without_indexes(row.text);
+  return kept_by_atexit(row) ? with_any_handler(form) : form;
+}
+
+}  // namespace
+
+namespace {
+
+void add_member(Series& series, size_t dump, const Reference& row, const std::string& form) {
+  std::vector<uint32_t>& members = series.members[dump];
+  if (!members.empty() && members.back() == row.tensor) return;
+  if (members.empty()) {
+    series.example = row;
+    series.form = form;
+    series.container = series.container || form.find('*') != std::string::npos;
+  }
+  if (series.example.scope != row.scope) {  // a threading.local of several threads
+    series.example.scope = without_thread(row.scope);
+    series.container = true;
+  }
+  members.push_back(row.tensor);
+}
+
+bool in_one_dump(const Series& a, const Series& b) {
+  for (size_t i = 0; i < a.members.size(); ++i) {
+    if (!a.members[i].empty() && !b.members[i].empty()) return true;
+  }
+  return false;
+}
+
+// The same variable of other calls.
+void join(const Series& from, Series& to) {
+  bool later = false;
+  for (size_t i = 0; i < to.members.size(); ++i) {
+    std::vector<uint32_t>& members = to.members[i];
+    if (members.empty() != from.members[i].empty()) later = members.empty();
+    members.insert(members.end(), from.members[i].begin(), from.members[i].end());
+    std::sort(members.begin(), members.end());
+    members.erase(std::unique(members.begin(), members.end()), members.end());
+  }
+  if (later) {
+    to.example = from.example;
+    to.form = from.form;
+  }
+  to.container = to.container || from.container;
+  if (to.example.which != from.example.which)
+    to.example.which = from.example.begin.depth != 0 ? "several calls" : "several objects";
+  to.beginnings.insert(to.beginnings.end(), from.beginnings.begin(), from.beginnings.end());
+  for (size_t i = 0; i < to.beginning_counts.size(); ++i) to.beginning_counts[i] += from.beginning_counts[i];
+}
+
+}  // namespace
+
+LeakAnalysis::LeakAnalysis(std::vector<View> views, bool whole)
+    : views_(std::move(views)),
+      whole_(whole),
+      timeline_(views_),
+      explained_(views_.back().dump.tensors.size()),
+      nodes_explained_(views_.back().dump.graph.nodes.size()) {
+  for (const View& view : views_) retentions_.push_back(std::make_unique<Retention>(view.dump, view.accounts));
+  find_series();
+}
+
+void LeakAnalysis::find_series() {
+  using Key = std::tuple<uint8_t, std::string, std::string>;
+  std::map<Key, std::map<Beginning, Series>> all;
+  for (size_t i = 0; i < views_.size(); ++i) {
+    const View& view = views_[i];
+    for (const Reference& row : view.dump.references.rows) {
+      if (!holds(row) || !view.selection.tensor(row.tensor)) continue;
+      const std::string form = form_of(row);
+      Series& series = all[{row.root, without_thread(row.scope), form}][row.begin];
+      series.members.resize(views_.size());
+      add_member(series, i, row, form);
+    }
+  }
+  for (auto& [key, calls] : all) add_series_of(calls);
+  join_renamed(views_, series_);
+  std::erase_if(series_, [](const Series& series) { return series.members.back().empty(); });
+  join_named_entries();
+  for (Series& series : series_) {
+    for (size_t i = 0; i < views_.size(); ++i) {
+      series.growth.count.push_back(series.members[i].size());
+      series.growth.bytes.push_back(bytes_of(i, series.members[i]));
+    }
+    series.growth.first = tensor_serials(views_.front().dump, series.members.front());
+    series.growth.kept = tensor_serials(views_.back().dump, series.members.back());
+  }
+}
+
+// Whether what one running call keeps becomes more, whatever other calls of the function do. One dump shows a number.
+bool LeakAnalysis::grows_alone(const Series& series) const {
+  if (dumps() == 1) return series.members.front().size() >= kMinGenerations;
+  Growth growth;
+  for (size_t i = 0; i < dumps(); ++i) {
+    growth.count.push_back(series.members[i].size());
+    growth.bytes.push_back(bytes_of(i, series.members[i]));
+  }
+  return timeline_.every_interval(growth);
+}
+
+// Variables of one name are several where several calls of the function run at once. One that grows by itself is a
+// series of its own. The others are one: calls may become more, each of which keeps a little.
+void LeakAnalysis::add_series_of(std::map<Beginning, Series>& calls) {
+  const auto beside_another = [&](const Beginning& call) {
+    return std::any_of(calls.begin(), calls.end(), [&](const auto& other) {
+      return other.first != call && in_one_dump(other.second, calls[call]);
+    });
+  };
+  std::optional<Series> others;
+  for (auto& [call, series] : calls) {
+    if (calls.size() > 1) {
+      series.beginnings = {call};
+      for (const std::vector<uint32_t>& members : series.members)
+        series.beginning_counts.push_back(members.empty() ? 0 : 1);
+    }
+    if (calls.size() > 1 && call.known() && beside_another(call) && grows_alone(series)) {
+      series_.push_back(series);
+    } else if (others) {
+      join(series, *others);
+    } else {
+      others = series;
+    }
+  }
+  if (others) series_.push_back(std::move(*others));
+}
+
+// Entries of a ModuleDict are attributes: names that are new since the first dump in one place, each with the same
+// below it, are one container.
+void LeakAnalysis::join_named_entries() {
+  if (views_.size() < 2) return;
+  std::vector<bool> joined(series_.size());
+  const auto grew = [](const Series& series, const std::string&) {
+    return series.members.front().size() != series.members.back().size();
+  };
+  for (const auto& [place, all] : alike_but_for_a_name(series_, grew, /*numbers=*/false)) {
+    std::vector<size_t> entries;
+    for (const NamedEntry& entry : all) {
+      if (!joined[entry.series]) entries.push_back(entry.series);
+    }
+    if (entries.size() < kMinNames) continue;
+    Series& whole = series_[entries.front()];
+    whole.form = std::get<2>(place);
+    whole.container = true;
+    for (size_t number : entries) {
+      joined[number] = number != entries.front();
+      if (!joined[number]) continue;
+      for (size_t i = 0; i < views_.size(); ++i) {
+        const std::vector<uint32_t>& more = series_[number].members[i];
+        whole.members[i].insert(whole.members[i].end(), more.begin(), more.end());
+      }
+    }
+    for (std::vector<uint32_t>& members : whole.members) std::sort(members.begin(), members.end());
+  }
+  size_t number = 0;
+  std::erase_if(series_, [&](const Series&) { return joined[number++]; });
+}
+
+std::vector<Series> LeakAnalysis::containers() const {
+  std::vector<const Series*> piling_up;
+  for (const Series& series : series_) {
+    if (series.container && timeline_.piles_up(series.growth)) piling_up.push_back(&series);
+  }
+  return by_container(piling_up);
+}
+
+std::vector<Series> LeakAnalysis::by_container(const std::vector<const Series*>& some) const {
+  std::map<std::tuple<uint8_t, std::string, std::string, std::vector<Beginning>>, Series> all;
+  for (const Series* each : some) {
+    const Series& series = *each;
+    // Layers of one network are named together.
+    const std::string form = with_any_number(series.form);
+    const auto key = std::tuple(series.example.root, series.example.scope, container_of(form), series.beginnings);
+    const auto [found, added] = all.try_emplace(key, series);
+    if (added) continue;
+    Series& whole = found->second;
+    whole.form = in_common(whole.several ? whole.form : with_any_number(whole.form), form);
+    whole.several = true;
+    for (size_t i = 0; i < views_.size(); ++i) {
+      std::vector<uint32_t>& members = whole.members[i];
+      members.insert(members.end(), series.members[i].begin(), series.members[i].end());
+      std::sort(members.begin(), members.end());
+      members.erase(std::unique(members.begin(), members.end()), members.end());
+      whole.growth.count[i] = members.size();
+      whole.growth.bytes[i] = bytes_of(i, members);
+    }
+    whole.growth.first.insert(whole.growth.first.end(), series.growth.first.begin(), series.growth.first.end());
+    whole.growth.kept.insert(whole.growth.kept.end(), series.growth.kept.begin(), series.growth.kept.end());
+  }
+  std::vector<Series> result;
+  for (auto& [key, series] : all) result.push_back(std::move(series));
+  std::stable_sort(result.begin(), result.end(), [](const Series& a, const Series& b) {
+    return a.growth.added_bytes() != b.growth.added_bytes() ? a.growth.added_bytes() > b.growth.added_bytes()
+                                                            : a.example.steps < b.example.steps;
+  });
+  return result;
+}
+
+bool LeakAnalysis::mostly(std::span<const uint32_t> tensors, const std::function<bool(uint32_t)>& passes) const {
+  struct Share {
+    uint64_t tensors = 0, passing = 0;
+  };
+  std::map<uint32_t, Share> items;
+  for (uint32_t tensor : tensors) {
+    Share& share = items[last().accounts.item_of_tensor(tensor)];
+    share.tensors += 1;
+    share.passing += passes(tensor);
+  }
+  uint64_t bytes = 0, passing_bytes = 0, passing = 0;
+  for (const auto& [item, share] : items) {
+    bytes += last().accounts.items()[item].bytes;
+    if (share.passing > 0) passing_bytes += last().accounts.items()[item].bytes;
+    passing += share.passing;
+  }
+  return bytes > 0 ? passing_bytes * 2 > bytes : passing * 2 > tensors.size();
+}
+
+bool LeakAnalysis::explained(std::span<const uint32_t> tensors) const {
+  return mostly(tensors, [&](uint32_t tensor) { return explained_[tensor]; });
+}
+
+namespace {
+
+// Of sorted tensors those whose memory goes with them: a graph that saved a view of a weight does not hold the weight.
+std::vector<uint32_t> that_go_with(const View& view, const Retention& retention, const std::vector<uint32_t>& tensors) {
+  std::vector<uint32_t> result;
+  const auto goes = [&](uint32_t tensor) {
+    return std::binary_search(tensors.begin(), tensors.end(), tensor) || view.dump.references.freed(tensor) ||
+           retention.mere_base(tensor);
+  };
+  for (uint32_t tensor : tensors) {
+    const uint32_t storage = view.dump.tensors[tensor].storage;
+    if (storage == kNone || std::ranges::all_of(view.dump.storages[storage].tensors, goes)) result.push_back(tensor);
+  }
+  return result.empty() ? tensors : result;
+}
+
+}  // namespace
+
+void LeakAnalysis::add(LeakFinding finding, std::span<const uint32_t> nodes) {
+  constexpr uint64_t kTenth = 10;
+  for (const auto* tensors : {&finding.tensors, &finding.shared}) {
+    for (uint32_t tensor : *tensors) explained_[tensor] = true;
+  }
+  explain(nodes);
+  std::sort(finding.tensors.begin(), finding.tensors.end());
+  finding.tensors.erase(std::unique(finding.tensors.begin(), finding.tensors.end()), finding.tensors.end());
+  std::vector<MadeAt> memory = memory_of(that_go_with(last(), retention(), finding.tensors));
+  uint64_t elsewhere = 0, all = 0;
+  for (const MadeAt& made : memory) {
+    all += made.bytes;
+    if (last().places.at(made.site).where != last().places.at(finding.site).where) elsewhere += made.bytes;
+  }
+  if (finding.site != 0 && elsewhere > all / kTenth) finding.memory = std::move(memory);
+  findings_.push_back(std::move(finding));
+}
+
+namespace {
+
+bool is_of(const Reference& row, const Series& series) {
+  if (row.root != series.example.root || !series.of_beginning(row)) return false;
+  if (without_thread(row.scope) != without_thread(series.example.scope)) return false;
+  const std::string form = form_of(row);
+  if (!series.several) return fits(form, series.form);
+  return with_any_number(form).starts_with(container_of(series.form));
+}
+
+}  // namespace
+
+std::string LeakAnalysis::label(const Series& series) const {
+  std::vector<WeighedName> weighed;
+  std::vector<std::string> lines, texts;
+  for (uint32_t tensor : series.members.back()) {
+    const uint64_t bytes = last().accounts.items()[last().accounts.item_of_tensor(tensor)].bytes;
+    for (const Reference& row : last().dump.references.of(tensor)) {
+      if (!holds(row) || !is_of(row, series)) continue;
+      Reference named = row;
+      if (series.several) named.text = entry_of(row.text);
+      texts.push_back(named.text);
+      lines.push_back(named.line());
+      weighed.emplace_back(lines.back(), bytes);
+    }
+  }
+  std::string text = merged_names(weighed);
+  // Keys that are no numbers have nothing in common that could be listed.
+  if (series.container && name_forms(lines) > 2) {
+    Reference named = series.example;
+    named.text = with_common_indexes(series.form, texts);
+    text = named.line();
+  }
+  const bool type_known = series.container && !series.several && !series.example.holder.empty();
+  return type_known ? text + " (" + series.example.holder + ")" : text;
+}
+
+uint64_t LeakAnalysis::bytes_of(size_t dump, std::span<const uint32_t> tensors) const {
+  const Accounts& accounts = views_[dump].accounts;
+  std::vector<uint32_t> items;
+  for (uint32_t tensor : tensors) items.push_back(accounts.item_of_tensor(tensor));
+  std::sort(items.begin(), items.end());
+  items.erase(std::unique(items.begin(), items.end()), items.end());
+  uint64_t sum = 0;
+  for (uint32_t item : items) sum += accounts.items()[item].bytes;
+  return sum;
+}
+
+uint32_t LeakAnalysis::site_of(std::span<const uint32_t> tensors) const {
+  if (const std::vector<MadeAt> memory = memory_of(tensors); !memory.empty()) return memory.front().site;
+  std::map<uint32_t, size_t> counts;
+  for (uint32_t tensor : tensors) {
+    ++counts[effective_site(last().dump, last().accounts, last().places, tensor)];
+  }
+  auto most =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() ? 0 : most->first;
+}
+
+std::vector<MadeAt> LeakAnalysis::memory_of(std::span<const uint32_t> tensors) const {
+  std::vector<uint32_t> items;
+  for (uint32_t tensor : tensors) items.push_back(last().accounts.item_of_tensor(tensor));
+  std::sort(items.begin(), items.end());
+  items.erase(std::unique(items.begin(), items.end()), items.end());
+  std::map<std::string, MadeAt> lines;
+  for (uint32_t item : items) {
+    const Item& entry = last().accounts.items()[item];
+    if (entry.bytes == 0 || entry.site == 0) continue;
+    MadeAt& made = lines[last().places.at(entry.site).where];
+    made.site = entry.site;
+    made.bytes += entry.bytes;
+  }
+  std::vector<MadeAt> result;
+  for (const auto& [where, made] : lines) result.push_back(made);
+  std::stable_sort(result.begin(), result.end(), [](const MadeAt& a, const MadeAt& b) { return a.bytes > b.bytes; });
+  return result;
+}
+
+}  // namespace tensorscope::analyzer

@@ -1,0 +1,143 @@
+// The dumps that findings look into, with what several of them ask: who holds what, what would go away with it, and
+// what grew. Built once a command; each family of findings is a function that adds its own (one file a family).
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dump_generated.h"
+#include "leaks/finding.h"
+#include "leaks/forms.h"
+#include "leaks/growth.h"
+#include "leaks/retention.h"
+
+namespace tensorscope::analyzer {
+
+// Growth below this is no finding: what bytes, tensors (512 bytes each for their objects) and nodes (likewise) weigh.
+inline constexpr uint64_t kMinGrowth = 64 << 10;
+inline constexpr uint64_t kObjectBytes = 512;
+
+// By a handler that the program registered with Python's atexit.
+bool kept_by_atexit(const Reference& row);
+
+// What one variable or container refers to, in every dump: "losses[0]", "losses[1]", ... are one series.
+struct Series {
+  Reference example;       // of the last dump that has it
+  std::string form;        // "losses[*]", "model.adapters.*.weight": what its references have in common
+  bool container = false;  // an index in the text, a chain of objects, an object of C without field names, many threads
+  bool several = false;    // what entries hold under several names: x[*].state and x[*].action
+  std::vector<Beginning> beginnings;           // running calls and objects that have it; empty: any
+  std::vector<uint64_t> beginning_counts;      // by dump: how many of them have it; empty: not known
+  std::vector<std::vector<uint32_t>> members;  // tensors, by dump
+  Growth growth;                               // bytes: of the storages they lie in
+
+  // What a threading.local keeps, each thread its own.
+  bool of_many_threads() const { return example.scope.ends_with("thread *"); }
+  bool of_atexit() const { return kept_by_atexit(example); }
+  bool of_beginning(const Reference& row) const {
+    return beginnings.empty() || std::find(beginnings.begin(), beginnings.end(), row.begin) != beginnings.end();
+  }
+};
+
+class LeakAnalysis {
+ public:
+  // `views`: in order of time, of one run. `whole`: no filter is set, so that the process may be spoken of.
+  LeakAnalysis(std::vector<View> views, bool whole);
+
+  size_t dumps() const { return views_.size(); }
+  const View& view(size_t dump) const { return views_[dump]; }
+  const View& last() const { return views_.back(); }
+  const Timeline& timeline() const { return timeline_; }
+  bool whole() const { return whole_; }
+  const Retention& retention(size_t dump) const { return *retentions_[dump]; }
+  const Retention& retention() const { return *retentions_.back(); }
+  // Every variable and container that refers to a selected tensor of the last dump.
+  const std::vector<Series>& series() const { return series_; }
+  // Containers that pile up, each once: what its entries hold under several names, together. The largest growth first.
+  std::vector<Series> containers() const;
+  // Of these series those into one container together, as above.
+  std::vector<Series> by_container(const std::vector<const Series*>& some) const;
+
+  // Tensors of the last dump that a finding has explained.
+  bool explained(uint32_t tensor) const { return explained_[tensor]; }
+  // The larger part of their bytes.
+  bool explained(std::span<const uint32_t> tensors) const;
+  // Whether the larger part of these tensors' bytes, each storage's once, is of some that pass; of their number, where
+  // they have no memory.
+  bool mostly(std::span<const uint32_t> tensors, const std::function<bool(uint32_t)>& passes) const;
+  bool node_explained(uint32_t node) const { return nodes_explained_[node]; }
+
+  // Adds a finding; `tensors` and `nodes` of the last dump are explained by it.
+  void add(LeakFinding finding, std::span<const uint32_t> nodes = {});
+  // Nodes that a finding to come, or one that is there, is about.
+  void explain(std::span<const uint32_t> nodes) {
+    for (uint32_t node : nodes) nodes_explained_[node] = true;
+  }
+  std::vector<LeakFinding> take_findings() { return std::move(findings_); }
+
+  // "train.py: losses[0..95]": the names of a series in the last dump.
+  std::string label(const Series& series) const;
+  // Bytes of the storages that these tensors lie in, each once.
+  uint64_t bytes_of(size_t dump, std::span<const uint32_t> tensors) const;
+  // Where most of the memory of these tensors of the last dump was made; where they have none, most of themselves.
+  uint32_t site_of(std::span<const uint32_t> tensors) const;
+  // Where the memory of these tensors was made, each storage's once, by line: the most bytes first.
+  std::vector<MadeAt> memory_of(std::span<const uint32_t> tensors) const;
+
+ private:
+  void find_series();
+  void add_series_of(std::map<Beginning, Series>& calls);
+  bool grows_alone(const Series& series) const;
+  void join_named_entries();
+
+  std::vector<View> views_;
+  bool whole_;
+  Timeline timeline_;
+  std::vector<std::unique_ptr<Retention>> retentions_;
+  std::vector<Series> series_;
+  std::vector<bool> explained_, nodes_explained_;
+  std::vector<LeakFinding> findings_;
+};
+
+// Whether two references are of one variable or container, indexes and keys apart.
+bool same_form(const Reference& a, const Reference& b);
+// Whether a reference is one of a series' own.
+bool same_form(const Reference& row, const Series& series);
+// Whether a reference begins at a variable, and is not what a module or an optimizer needs.
+bool in_plain_variable(const Reference& row);
+
+// All that hold a tensor, the first three of them ("x (local of main); cache.keys"): where it is replaced by a larger
+// one each time, the next one is made from what one of them refers to. "": nothing known does.
+std::string all_holders(const View& view, uint32_t tensor);
+
+// Whether `.item()` of each of them is possible.
+bool all_scalars(const Dump& dump, std::span<const uint32_t> tensors);
+std::vector<uint64_t> tensor_serials(const Dump& dump, const std::vector<uint32_t>& tensors);
+
+inline bool has(const Tensor& tensor, format::TensorFlag flag) { return (tensor.flags & uint32_t(flag)) != 0; }
+
+// The families, in the order in which they are asked: who explains a tensor first, keeps it.
+void find_tracebacks(LeakAnalysis& analysis);
+void find_cycles(LeakAnalysis& analysis);
+// What unreachable cycles keep; `that_stay`: only where Python's garbage collector does not free them soon.
+std::optional<LeakFinding> unreachable_cycles(const LeakAnalysis& analysis, bool that_stay);
+void find_graph_cycles(LeakAnalysis& analysis);
+void find_small_views(LeakAnalysis& analysis);
+void find_kept_graphs(LeakAnalysis& analysis);
+void find_stray_leaves(LeakAnalysis& analysis);
+void find_two_dtypes(LeakAnalysis& analysis);
+void find_gone_parameters(LeakAnalysis& analysis);
+void find_larger_tensors(LeakAnalysis& analysis);
+void find_containers(LeakAnalysis& analysis);
+void find_unfinished_calls(LeakAnalysis& analysis);
+void find_cpp_storage(LeakAnalysis& analysis);
+void find_loose_nodes(LeakAnalysis& analysis);
+void find_process_memory(LeakAnalysis& analysis);
+
+}  // namespace tensorscope::analyzer

@@ -1,0 +1,67 @@
+#include "python/heap_inspector/foreign/numpy_arrays.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace tensorscope::python::heap_inspector {
+
+namespace {
+
+constexpr ptrdiff_t kData = 16, kDimensions = 24, kShape = 32, kStrides = 40, kOwner = 48, kDescriptor = 56;
+constexpr ptrdiff_t kMinBytes = 80, kMaxBytes = 128;
+constexpr ptrdiff_t kTypeNumber = 28;  // of a descriptor
+constexpr int kObjectType = 17;        // NPY_OBJECT
+constexpr int kMaxDimensions = 64;
+
+}  // namespace
+
+bool array_layout_is_known(const Gil& gil, const KnownClasses& classes) {
+  if (!classes.array || !classes.array_descriptor) return false;
+  const ptrdiff_t size = basic_size_of(classes.array);
+  return size >= kMinBytes && size <= kMaxBytes && (flags_of(classes.array) & type_flags::kCollected) == 0 &&
+         is_a(gil, classes.array, gil->PyType_Type);
+}
+
+Object* owner_of_memory(const Object* array) { return field<Object*>(array, kOwner); }
+
+// PyMemoryViewObject.view.buf (Include/cpython/memoryobject.h, the same in 3.8 to 3.14).
+uint64_t address_of_memory(const Object* view, Kind kind) {
+  constexpr ptrdiff_t kBuffer = 56, kMinBytesOfView = 136;
+  if (kind == Kind::array) return field<uint64_t>(view, kData);
+  return basic_size_of(type_of(view)) >= kMinBytesOfView ? field<uint64_t>(view, kBuffer) : 0;
+}
+
+ObjectElements elements_of(const Gil& gil, const Object* array, const KnownClasses& classes) {
+  Object* descriptor = field<Object*>(array, kDescriptor);
+  const int dimensions = field<int>(array, kDimensions);
+  if (!descriptor || owner_of_memory(array) || dimensions < 0 || dimensions > kMaxDimensions) return {};
+  if (!is_a(gil, descriptor, classes.array_descriptor) || field<int>(descriptor, kTypeNumber) != kObjectType) return {};
+  const auto* shape = field<const ptrdiff_t*>(array, kShape);
+  size_t count = 1;
+  for (int i = 0; i < dimensions; ++i) count *= size_t(shape[i]);
+  return {field<Object* const*>(array, kData), count};
+}
+
+// The memory is dense, so the axis with the largest stride has the slowest index.
+std::string element_index(const Object* array, size_t place) {
+  const int dimensions = field<int>(array, kDimensions);
+  const auto* shape = field<const ptrdiff_t*>(array, kShape);
+  const auto* strides = field<const ptrdiff_t*>(array, kStrides);
+  std::vector<int> axes;
+  for (int i = 0; i < dimensions; ++i) {
+    if (shape[i] > 1) axes.push_back(i);
+  }
+  std::sort(axes.begin(), axes.end(), [&](int a, int b) { return strides[a] > strides[b]; });
+  std::vector<ptrdiff_t> indexes(size_t(std::max(dimensions, 0)));
+  auto offset = ptrdiff_t(place * sizeof(Object*));
+  for (const int axis : axes) {
+    if (strides[axis] <= 0) continue;
+    indexes[size_t(axis)] = offset / strides[axis];
+    offset %= strides[axis];
+  }
+  std::string text;
+  for (const ptrdiff_t index : indexes) text += (text.empty() ? "" : ", ") + std::to_string(index);
+  return text.empty() ? "()" : text;
+}
+
+}  // namespace tensorscope::python::heap_inspector

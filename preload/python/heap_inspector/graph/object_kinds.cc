@@ -1,0 +1,87 @@
+#include "python/heap_inspector/graph/object_kinds.h"
+
+#include <cstring>
+
+#include "python/heap_inspector/foreign/arrow_memory.h"
+#include "python/heap_inspector/graph/type_fields.h"
+#include "python/objects.h"
+#include "support/spread_bits.h"
+
+namespace tensorscope::python::heap_inspector {
+
+namespace {
+
+Object* class_in(const Gil& gil, const char* module, const char* name) {
+  Object* found = entry(gil, module_globals(gil, module), name);
+  return found && has_flag(found, type_flags::kType) ? found : nullptr;
+}
+
+}  // namespace
+
+KnownClasses KnownClasses::find(const Gil& gil) {
+  KnownClasses classes;
+  classes.tensor = class_in(gil, "torch._C", "TensorBase");
+  if (!classes.tensor) classes.tensor = class_in(gil, "torch._C", "_TensorBase");  // up to torch 2.0
+  classes.parameter = class_in(gil, "torch.nn.parameter", "Parameter");
+  classes.nn_module = class_in(gil, "torch.nn.modules.module", "Module");
+  classes.optimizer = class_in(gil, "torch.optim.optimizer", "Optimizer");
+  classes.array = class_in(gil, "numpy", "ndarray");
+  classes.array_descriptor = class_in(gil, "numpy", "dtype");
+  classes.context = class_in(gil, "_contextvars", "Context");
+  classes.context_variable = class_in(gil, "_contextvars", "ContextVar");
+  classes.dataset = class_in(gil, "torch.utils.data.dataset", "Dataset");
+  classes.kv_cache = class_in(gil, "transformers.cache_utils", "Cache");
+  classes.kv_layer = class_in(gil, "transformers.cache_utils", "CacheLayerMixin");
+  return classes;
+}
+
+Kind Kinds::find(Object* type) const {
+  const auto derived = [&](Object* known) { return known && gil_->PyType_IsSubtype(type, known) != 0; };
+  if (derived(classes_.tensor)) return Kind::tensor;
+  if (derived(classes_.nn_module)) return Kind::nn_module;
+  if (derived(classes_.optimizer)) return Kind::optimizer;
+  const unsigned long flags = flags_of(type);
+  if (flags & type_flags::kType) return Kind::type;
+  if (flags & type_flags::kDict || derived(gil_->PyFrozenDict_Type)) return Kind::dict;
+  if (flags & type_flags::kList) return Kind::list;
+  if (flags & type_flags::kTuple) return Kind::tuple;
+  if (flags & type_flags::kException) return Kind::exception;
+  if (derived(gil_->PyModule_Type)) return Kind::module;
+  if (derived(gil_->PySet_Type) || derived(gil_->PyFrozenSet_Type)) return Kind::set;
+  if (type == gil_->PyTraceBack_Type) return Kind::traceback;
+  if (type == gil_->PyFrame_Type) return Kind::frame;
+  if (type == gil_->PyGen_Type || type == gil_->PyCoro_Type || type == gil_->PyAsyncGen_Type) return Kind::generator;
+  if (type == gil_->PyCell_Type) return Kind::cell;
+  if (type == gil_->PyFunction_Type) return Kind::function;
+  if (type == gil_->PyMethod_Type) return Kind::method;
+  if (type == gil_->PyCFunction_Type) return Kind::builtin_function;
+  if (type == gil_->PyDictProxy_Type) return Kind::mapping_proxy;
+  if (derived(gil_->_PyWeakref_RefType)) return Kind::weak_reference;
+  if (type == classes_.context) return Kind::context;
+  if (type == classes_.context_variable) return Kind::context_variable;
+  if (derived(classes_.array)) return Kind::array;
+  if (derived(classes_.dataset)) return Kind::dataset;
+  if (derived(classes_.kv_cache) || derived(classes_.kv_layer)) return Kind::kv_cache;
+  for (Object* base = type; base; base = base_of(base)) {
+    const char* name = gil_->PyExceptionClass_Name(base);  // with its module where C code made it
+    if (name && strcmp(name, "_thread._local") == 0) return Kind::thread_local_values;
+    if (name && strcmp(name, "collections.deque") == 0) return Kind::deque;
+    if (name && strcmp(name, "functools._lru_cache_wrapper") == 0) return Kind::lru_cache;
+    if (name && is_arrow_class(name)) return Kind::arrow;
+  }
+  if ((flags & type_flags::kHeapType) != 0) return Kind::other;
+  const char* name = gil_->PyExceptionClass_Name(type);
+  if (!name) return Kind::other;
+  if (strncmp(name, "hamt", 4) == 0) return Kind::context_map;
+  if (strcmp(name, "PyCapsule") == 0) return Kind::capsule;
+  const bool buffer = strcmp(name, "memoryview") == 0 || strcmp(name, "managedbuffer") == 0;
+  return buffer ? Kind::buffer : Kind::other;
+}
+
+Kind Kinds::of_type(Object* type) {
+  Remembered& recent = recent_[spread_bits(reinterpret_cast<uintptr_t>(type) >> 4) >> 54];
+  if (recent.type != type) recent = {type, find(type)};
+  return recent.kind;
+}
+
+}  // namespace tensorscope::python::heap_inspector

@@ -1,0 +1,81 @@
+// What the agent tells apart: each object's kind, by its type alone.
+//
+// Context: heap inspector.
+#pragma once
+
+#include <cstdint>
+
+#include "python/interpreter.h"
+
+namespace tensorscope::python::heap_inspector {
+
+enum class Kind : uint8_t {
+  other,
+  tensor,
+  nn_module,
+  optimizer,
+  type,
+  module,  // of Python
+  exception,
+  traceback,
+  frame,
+  generator,  // and coroutines
+  cell,
+  function,
+  method,            // bound
+  builtin_function,  // perhaps bound
+  dict,
+  list,
+  tuple,
+  set,
+  deque,
+  mapping_proxy,
+  weak_reference,
+  array,   // of numpy
+  buffer,  // memoryview and what is behind it
+  capsule,
+  arrow,                // of pyarrow, with memory
+  thread_local_values,  // threading.local
+  lru_cache,            // a function with a cache of functools
+  context,              // of contextvars
+  context_variable,
+  context_map,  // what a context keeps its values in
+  dataset,      // of torch.utils.data
+  kv_cache,     // of transformers, a layer of one too
+};
+
+// The program's classes that matter; each may be null.
+struct KnownClasses {
+  Object* tensor = nullptr;     // torch._C.TensorBase
+  Object* parameter = nullptr;  // torch.nn.Parameter
+  Object* nn_module = nullptr;
+  Object* optimizer = nullptr;
+  Object* array = nullptr;             // numpy.ndarray
+  Object* array_descriptor = nullptr;  // numpy.dtype
+  Object* context = nullptr;
+  Object* context_variable = nullptr;
+  Object* dataset = nullptr;   // torch.utils.data.Dataset
+  Object* kv_cache = nullptr;  // transformers' Cache
+  Object* kv_layer = nullptr;  // what one is made of, from transformers 4.54 on
+  static KnownClasses find(const Gil& gil);
+};
+
+class Kinds {
+ public:
+  Kinds(const Gil& gil, const KnownClasses& classes) : gil_(gil), classes_(classes) {}
+  Kind of_type(Object* type);
+  const KnownClasses& classes() const { return classes_; }
+
+ private:
+  struct Remembered {
+    const Object* type = nullptr;
+    Kind kind = Kind::other;
+  };
+  Kind find(Object* type) const;
+
+  const Gil& gil_;
+  const KnownClasses& classes_;
+  Remembered recent_[1024];
+};
+
+}  // namespace tensorscope::python::heap_inspector

@@ -1,0 +1,183 @@
+#include "python/heap_inspector/rows/reference_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "python/heap_inspector/graph/attributes.h"
+#include "python/heap_inspector/graph/type_fields.h"
+#include "python/named_tensors.h"
+#include "python/objects.h"
+#include "support/enough_memory.h"
+#include "tensorscope/rules/utf8.h"
+
+namespace tensorscope::python::heap_inspector {
+
+namespace {
+
+using format::ReferenceRole;
+using format::ReferenceRoot;
+using format::WrapperState;
+
+constexpr double kFoundMemory = 0.45;  // what is written exists twice for a moment, in rows and in the chunk
+
+}  // namespace
+
+ReferenceRows::TypeFacts ReferenceRows::facts_of(Object* type) {
+  const auto [found, fresh] = types_.try_emplace(type);
+  if (fresh) {
+    found->second = {out_.strings.intern(short_name_of_class(gil_, type)),
+                     classes_.parameter && gil_->PyType_IsSubtype(type, classes_.parameter) != 0};
+  }
+  return found->second;
+}
+
+bool ReferenceRows::write(const TensorObjects::Tensor& tensor, std::span<const Holder> holders) {
+  return write_all(tensor, holders) && !too_much();
+}
+
+bool ReferenceRows::write_all(const TensorObjects::Tensor& tensor, std::span<const Holder> holders) {
+  Object* const object = found_.graph.object(tensor.object);
+  const bool capsule = found_.graph.kind(tensor.object) == Kind::capsule;
+  const TypeFacts type = capsule ? TypeFacts{out_.strings.intern("DLPack capsule"), false} : facts_of(type_of(object));
+  const auto local = found_.locals.find(tensor.object);
+  std::span<const LocalReference* const> locals;
+  if (local != found_.locals.end()) locals = local->second;
+  const size_t before = out_.references.size();
+  write_references(tensor, holders, locals);
+  if (!found_.complete && out_.references.size() == before && chains_.ready()) return true;
+  const bool written =
+      chains_.ready() && !out_.strings.full() &&
+      out_.tensors.emplace_back(tensor.serial, type.name, uint32_t(tensor.holders + locals.size()),
+                                state(tensor, locals.size()), uint8_t(found_.optimizers.trains(tensor.object)),
+                                uint8_t(type.parameter)) &&
+      out_.ids.push(capsule ? 0 : uint64_t(reinterpret_cast<uintptr_t>(object)));
+  if (written) return true;
+  out_.references.resize(before);
+  out_.call_of.resize(before);
+  out_.begins_at.resize(before);
+  out_.tensors.resize(out_.ids.size());
+  limits_.memory_ran_out();  // or another limit was reached before
+  return false;
+}
+
+WrapperState ReferenceRows::state(const TensorObjects::Tensor& tensor, size_t variables) const {
+  const int64_t unexplained = found_.graph.outside_references(tensor.object) - tensor.kept_by_cpp;
+  const bool all_known = tensor.holders == found_.graph.inside_references(tensor.object);
+  if (variables != 0 || unexplained > 0 || !all_known) return WrapperState::referenced;
+  bool any = false;
+  for (const uint32_t holder : found_.tensors.holders(tensor)) {
+    if (found_.reachable[holder]) return WrapperState::referenced;
+    any = true;
+  }
+  return any ? WrapperState::garbage : WrapperState::kept_by_cpp;
+}
+
+void ReferenceRows::write_references(const TensorObjects::Tensor& tensor, std::span<const Holder> holders,
+                                     std::span<const LocalReference* const> locals) {
+  const size_t first = out_.references.size();
+  const std::vector<GivenName> given = found_.given.take(tensor.serial);
+  write_given(tensor.serial, given);
+  size_t left = std::max(kMaxReferenceRows, holders.size());
+  left -= std::min(left, given.size());
+  if (const std::string_view name = own_name(tensor.object); !name.empty() && left > 0) {
+    --left;
+    add(tensor.serial, std::string(name), "", "", UINT32_MAX, 0, ReferenceRoot::user, ReferenceRole::plain);
+  }
+  const size_t first_holder = out_.references.size();
+  for (const LocalReference* local : locals) {
+    if (left == 0) break;
+    --left;
+    add(tensor.serial, local->name, local->scope, "", UINT32_MAX, 0, ReferenceRoot::local, ReferenceRole::plain,
+        local->call);
+  }
+  for (const Holder& holder : holders) {
+    if (left == 0) break;
+    --left;
+    write_reference(tensor, holder);
+  }
+  const bool alone = first_holder == out_.references.size() && found_.paths.is_root(tensor.object);
+  if (alone && found_.graph.outside_references(tensor.object) > int64_t(tensor.kept_by_cpp)) {
+    const Root root = *found_.paths.root(tensor.object);
+    add(tensor.serial, root.name, root.scope, "", root.node, 0, root.kind, ReferenceRole::plain, root.call);
+  }
+  sort_by_steps(first);
+}
+
+// The rows from this one on, each with where it begins.
+void ReferenceRows::sort_by_steps(size_t first) {
+  if (out_.begins_at.size() != out_.references.size()) return;  // no memory: these rows are taken back
+  struct Row {
+    format::Reference reference;
+    uint32_t call, begins_at;
+  };
+  std::vector<Row> rows;
+  for (size_t i = first; i < out_.references.size(); ++i) {
+    rows.push_back({out_.references[i], out_.call_of[i], out_.begins_at[i]});
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.reference.steps() < b.reference.steps(); });
+  for (size_t i = 0; i < rows.size(); ++i) {
+    out_.references[first + i] = rows[i].reference;
+    out_.call_of[first + i] = rows[i].call;
+    out_.begins_at[first + i] = rows[i].begins_at;
+  }
+}
+
+// `tensor.__name__ = "..."` of the program.
+std::string_view ReferenceRows::own_name(uint32_t tensor) const {
+  Object* dict = own_dict(gil_, found_.graph.object(tensor));
+  Object* name = dict ? entry(gil_, dict, "__name__") : nullptr;
+  return name ? text_beginning(text_of(gil_, name), kLongestName) : std::string_view();
+}
+
+void ReferenceRows::write_reference(const TensorObjects::Tensor& tensor, const Holder& row) {
+  Chain chain = chains_.of(row.holder);
+  const Chain::Position position = chain.position;
+  chains_.lead_on(chain, row.holder, row.object, row.answer);
+  const Kind kind = found_.graph.kind(row.holder);
+  const bool variable =
+      position == Chain::Position::globals || kind == Kind::cell || kind == Kind::frame || kind == Kind::generator;
+  const bool packed = chain.root == ReferenceRoot::node && chain.text.starts_with("packed");
+  add(tensor.serial, chain.text, chain.scope, variable ? "" : short_class_name(gil_, found_.graph.object(row.holder)),
+      chain.node, chain.steps > 0 ? chain.steps - 1 : 0, chain.root, packed ? ReferenceRole::saved : chain.role,
+      chain.call, chain.begins_at);
+  if (chain.within == format::ReferenceWithin::nothing) return;
+  if (!out_.within.emplace_back(tensor.serial, out_.strings.intern(chain.text), chain.within)) limits_.memory_ran_out();
+}
+
+void ReferenceRows::write_given(uint64_t serial, const std::vector<GivenName>& names) {
+  for (size_t i = 0; i < names.size() && i < kMaxReferenceRows; ++i) {
+    add(serial, names[i].text, "", "", UINT32_MAX, 0, names[i].root, ReferenceRole::plain);
+  }
+}
+
+void ReferenceRows::write_given_names() {
+  for (const auto& [serial, names] : found_.given.left()) {
+    if (limits_.reached() || too_much()) return;
+    write_given(serial, names);
+  }
+}
+
+void ReferenceRows::add(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder,
+                        uint32_t node, uint32_t steps, ReferenceRoot root, ReferenceRole role, uint32_t call,
+                        uint32_t begins_at) {
+  const bool room =
+      out_.references.emplace_back(tensor, out_.strings.intern(text), out_.strings.intern(scope),
+                                   out_.strings.intern(holder), root == ReferenceRoot::node ? node : UINT32_MAX,
+                                   uint16_t(std::min<uint32_t>(steps, UINT16_MAX)), root, role) &&
+      out_.call_of.push(found_.beginnings.row_of_call(root, call)) &&
+      out_.begins_at.push(found_.beginnings.row_of_object(begins_at));
+  if (!room) limits_.memory_ran_out();
+}
+
+bool ReferenceRows::too_much() {
+  const MemoryLimit* limit = MemoryLimit::current();
+  const uint64_t bytes = out_.strings.bytes() +
+                         out_.references.size() * (sizeof(format::Reference) + 2 * sizeof(uint32_t)) +
+                         out_.tensors.size() * (sizeof(format::TensorObject) + sizeof(uint64_t));
+  if (!limit || double(bytes) < double(limit->bytes()) * kFoundMemory) return false;
+  limits_.memory_ran_out();
+  return true;
+}
+
+}  // namespace tensorscope::python::heap_inspector

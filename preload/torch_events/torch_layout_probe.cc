@@ -1,0 +1,93 @@
+#include "torch_events/torch_layout_probe.h"
+
+#include <utility>
+
+#include "python/gil_thread.h"
+#include "python/method.h"
+#include "python/named_tensors.h"
+#include "python/objects.h"
+#include "support/state.h"
+#include "torch/metadata/torch_functions.h"
+#include "torch_events/backward_calls.h"
+#include "torch_events/operation_trace.h"
+
+namespace tensorscope::torch_events {
+
+namespace {
+
+using python::Api;
+using python::Gil;
+using python::Object;
+using python::Owned;
+
+// With different numbers of arguments and results. The thread that runs them is new: nothing of the program's own
+// threads (modes, gradients switched off, hooks for what is saved, its profiler) is there.
+constexpr char kFirstSource[] = R"(
+def tensorscope_torch_layout_probe():
+    x = torch.ones((2, 3), dtype=torch.float32, device='cpu')
+    for operation, arguments in ((x.exp, ()), (x.add, (x,)), (x.max, (0,)), (x.mul, (x,)), (x.clamp, (0, 1)), (x.sum, ())):
+        operation(*arguments)
+    x.requires_grad_()
+    for operation in (x.t, x.neg, x.sum, x.t, x.neg, x.sum):
+        made(operation())
+)";
+
+constexpr unsigned kFirstOperationsMs = 2000;  // for some twenty small operations, on a machine that is busy
+
+Object* node_made(Object*, Object* tensor) {
+  const Api& api = *python::known_interpreter();
+  const Gil gil = Gil::held(api);
+  const InsideScope inside;
+  static torch::TorchFunctions functions;
+  const void* const impl = python::live_tensor(gil, tensor).impl;
+  if (impl && torch::resolve_torch_functions(functions) && functions.grad_fn) {
+    if (const void* node = functions.grad_fn(&impl)) learn_from_new_node(node);
+  }
+  return python::new_none(api);
+}
+
+python::MethodDefinition g_node_made = {"made", node_made, python::kOneArgument, nullptr};
+
+// For good: it may be called again. Null: it could not be made.
+Object* make_function(const Gil& gil, Object* torch) {
+  Object* globals = gil->PyDict_New();
+  const Owned made(gil, gil->PyCFunction_NewEx(&g_node_made, nullptr, nullptr));
+  if (!torch || !globals || !made || gil->PyDict_SetItemString(globals, "torch", torch) != 0 ||
+      gil->PyDict_SetItemString(globals, g_node_made.name, made.get()) != 0 ||
+      !python::run_own_source(gil, kFirstSource, globals)) {
+    gil->PyErr_Clear();
+    return nullptr;
+  }
+  return python::entry(gil, globals, "tensorscope_torch_layout_probe");
+}
+
+class FirstOperations : public python::GilJob {
+ public:
+  explicit FirstOperations(Object* torch) : torch_(torch) {}
+  void run(const Gil& gil) override {
+    static Object* const function = make_function(gil, torch_);
+    if (!function) return;
+    const OperationsOnlyTeach only_teach;
+    // As the program's own: the tables of what is alive know these tensors.
+    const uint32_t inside = std::exchange(t_inside, 0);
+    const Owned done(gil, gil->PyObject_CallFunctionObjArgs(function, nullptr));
+    t_inside = inside;
+  }
+
+ private:
+  Object* torch_;
+};
+
+}  // namespace
+
+bool run_torch_layout_probe(const Gil&, Object* torch) {
+  if (!torch || program_follows_operations()) return false;
+  auto* const job = new FirstOperations(torch);
+  const python::ReleasedGil released;
+  const python::GilOutcome outcome =
+      python::run_with_gil(job, python::Deadline::in_ms(kFirstOperationsMs), kFirstOperationsMs);
+  if (outcome != python::GilOutcome::stuck) delete job;
+  return true;
+}
+
+}  // namespace tensorscope::torch_events

@@ -1,0 +1,123 @@
+#include "find_nan/nan_candidates.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "support/fresh_in_child.h"
+
+namespace tensorscope::find_nan {
+namespace {
+
+class Possibles : public testing::Test {
+ protected:
+  uint8_t add(bool nan, const void* node = nullptr) { return findings->add(this, node, describe, &nan); }
+  static void describe(Finding& out, void* context) {
+    out = {};
+    out.nan = *static_cast<bool*>(context);
+  }
+  std::unique_ptr<NanCandidates> findings = std::make_unique<NanCandidates>();
+  int node = 0, other_node = 0;
+};
+
+TEST_F(Possibles, the_first_is_said_where_its_operation_leaves_it) {
+  EXPECT_NE(add(true), 0);
+  EXPECT_TRUE(findings->any_open());
+  int other_thread;
+  EXPECT_FALSE(findings->settle(&other_thread, true)) << "of another thread";
+  EXPECT_TRUE(findings->settle(this, true));
+  EXPECT_TRUE(findings->pending().nan);
+  EXPECT_FALSE(findings->any_open());
+  EXPECT_TRUE(findings->all_said());
+}
+
+TEST_F(Possibles, what_an_operation_replaces_is_none) {
+  add(true);
+  EXPECT_FALSE(findings->settle(this, false));
+  EXPECT_FALSE(findings->any_open());
+  findings->drop_within(add(true));
+  EXPECT_FALSE(findings->settle(this, true));
+  EXPECT_FALSE(findings->all_said());
+  EXPECT_EQ(findings->later(), 0u);
+}
+
+TEST_F(Possibles, after_an_infinity_the_first_nan_is_said_too) {
+  add(false);
+  EXPECT_TRUE(findings->settle(this, true));
+  findings->mark_reported();
+  add(false);
+  EXPECT_FALSE(findings->settle(this, true)) << "a second infinity";
+  add(true);
+  EXPECT_TRUE(findings->settle(this, true));
+  EXPECT_TRUE(findings->said_infinity() && findings->said_nan());
+  findings->mark_reported();
+  add(true);
+  EXPECT_FALSE(findings->settle(this, true));
+  EXPECT_EQ(findings->later(), 2u);
+}
+
+TEST_F(Possibles, while_one_is_being_said_others_are_counted) {
+  add(false);
+  EXPECT_TRUE(findings->settle(this, true));
+  add(true);
+  EXPECT_FALSE(findings->settle(this, true));
+  EXPECT_EQ(findings->later(), 1u);
+}
+
+TEST_F(Possibles, in_a_backward_pass_another_node_decides) {
+  const uint8_t origin = add(true, &node);
+  EXPECT_FALSE(findings->settle(this, true));
+  EXPECT_FALSE(findings->waits_for_node(origin, &node));
+  EXPECT_TRUE(findings->waits_for_node(origin, &other_node));
+  EXPECT_TRUE(findings->leave_node(origin, false));
+  EXPECT_FALSE(findings->leave_node(origin, false)) << "once";
+}
+
+TEST_F(Possibles, an_expected_overflow_is_held_until_parameters_change) {
+  const uint8_t origin = add(false, &node);
+  findings->settle(this, true);
+  EXPECT_FALSE(findings->leave_node(origin, true));
+  EXPECT_TRUE(findings->any_open());
+  EXPECT_TRUE(findings->confirm_held());
+  EXPECT_TRUE(findings->pending().held);
+  findings->mark_reported();
+
+  const uint8_t skipped = add(true, &node);
+  findings->settle(this, true);
+  findings->leave_node(skipped, true);
+  findings->drop_backward();
+  EXPECT_FALSE(findings->confirm_held());
+  EXPECT_FALSE(findings->said_nan());
+}
+
+TEST_F(Possibles, where_there_is_no_room_a_forgotten_node_gives_way) {
+  for (int i = 0; i < 8; ++i) EXPECT_NE(add(true), 0);
+  EXPECT_EQ(add(true), 0);
+  findings->settle(this, false);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_NE(add(true, &node), 0);
+    findings->settle(this, true);
+  }
+  EXPECT_NE(add(true), 0);
+}
+
+TEST_F(Possibles, closed_says_no_more) {
+  EXPECT_TRUE(findings->close());
+  EXPECT_FALSE(findings->close());
+  bool nan = true;
+  EXPECT_FALSE(findings->confirm_at_once(describe, &nan));
+  EXPECT_EQ(findings->later(), 1u);
+}
+
+TEST_F(Possibles, made_anew_in_a_forked_child_nothing_of_the_parents_is_left) {
+  bool nan = true;
+  EXPECT_TRUE(findings->confirm_at_once(describe, &nan));
+  add(true);
+  findings->count_later();
+  make_anew(*findings);
+  EXPECT_FALSE(findings->any_open() || findings->said_nan() || findings->all_said());
+  EXPECT_EQ(findings->later(), 0u);
+}
+
+}  // namespace
+}  // namespace tensorscope::find_nan
