@@ -38,6 +38,8 @@ EACH_OTHER = {
         python/heap_inspector/program_objects python/bridge
         python/bridge python/builtin_module
         python/bridge python/exit_dump
+        python/bridge python/heap_inspector/foreign/python_heap
+        python/bridge python/heap_inspector/program_objects
         python/bridge python/interpreter
         python/interpreter python/objects
         stacks/native/native_stack stacks/native/native_trie

@@ -9,9 +9,6 @@
 
 namespace tensorscope::tables {
 
-using In = InputFile&;
-using At = const Row&;
-using Out = ColumnData&;
 
 inline void text_or_null(ColumnData& column, const std::string& text) {
   if (!text.empty()) column.text(text);

@@ -38,7 +38,7 @@ void set_exit_dump(WriteExitDump write);
 
 struct ModuleName {
   uint64_t object;
-  std::string path;  // "model.layers.0.fc1", "train.model" ...: as the agent found it
+  std::string path;  // "model.layers.0.fc1", "train.model" ...: as the heap inspector found it
   std::string class_name;
 };
 

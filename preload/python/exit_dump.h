@@ -11,7 +11,7 @@ namespace tensorscope::python {
 bool register_exit_dump(const Gil& gil);
 
 // What is registered with atexit; null: nothing. Only to be compared: the program may have unregistered it. Context:
-// agent.
+// heap inspector.
 const Object* exit_dump_function();
 
 // Where names cannot be looked up, nothing is registered with `atexit`: the dumps say so. Context: collector.

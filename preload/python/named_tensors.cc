@@ -35,7 +35,8 @@ Object* tensor_class(const Gil& gil) {
 
 }  // namespace
 
-// The field comes right after the header, or, in older torch, after one more word (agent/rows/tensor_objects.cc).
+// The field comes right after the header, or, in older torch, after one more word
+// (heap_inspector/rows/tensor_objects.cc).
 LiveTensor live_tensor(const Gil& gil, Object* object) {
   Object* known = tensor_class(gil);
   if (!known || !heap_inspector::check_type_fields(gil) || !is_a(gil, object, known)) return {};

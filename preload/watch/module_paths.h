@@ -1,6 +1,6 @@
-// The torch.nn modules of the program by their paths, named as the names in dumps are: the agent looks once at the
-// whole program when a module is called that it does not know, and again (a bounded number of times) when another one
-// comes.
+// The torch.nn modules of the program by their paths, named as the names in dumps are: the heap inspector looks once at
+// the whole program when a module is called that it does not know, and again (a bounded number of times) when another
+// one comes.
 //
 // Context: with the GIL, which is the lock; under run_or_abandon_on_oom().
 #pragma once

@@ -1,5 +1,5 @@
-// The agent: looks at the program's objects with the GIL held from beginning to end, so that what it borrows stays, no
-// other thread of the program runs meanwhile, and nothing of the program dies in our hands.
+// The heap inspector: looks at the program's objects with the GIL held from beginning to end, so that what it borrows
+// stays, no other thread of the program runs meanwhile, and nothing of the program dies in our hands.
 //
 // Ends itself at the deadline, or where the thread's MemoryLimit is reached: then the tensors that keep the most alive
 // have names, and the references say how far it got.

@@ -1,4 +1,4 @@
-// What the agent tells apart: each object's kind, by its type alone.
+// What the heap inspector tells apart: each object's kind, by its type alone.
 //
 // Context: heap inspector.
 #pragma once
