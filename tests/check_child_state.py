@@ -110,7 +110,7 @@ KEPT = {
         torch_events/steps.cc g_marked g_counted
         values_file/values_switch.cc g_values
         watch/watch.cc g_waits_for_torch g_wanted
-        live/tracker.cc g_tensors_left_out""",
+        live/tracker.cc g_tensor_tracking_disabled""",
     ALIVE: """
         live/address_table.h g_row_arena
         live/allocation_table.cc g_allocations

@@ -31,11 +31,9 @@ EACH_OTHER = {
         live/snapshot_view live/tensor_table
         live/snapshot_view live/thread_table
         oom/holder_names oom/holdings
-        python/heap_inspector/foreign/python_heap python/bridge
         python/heap_inspector/graph/attributes python/heap_inspector/graph/interpreter_layout
         python/heap_inspector/graph/attributes python/objects
         python/heap_inspector/graph/interpreter_layout python/heap_inspector/naming/frame_locals
-        python/heap_inspector/program_objects python/bridge
         python/bridge python/builtin_module
         python/bridge python/exit_dump
         python/bridge python/heap_inspector/foreign/python_heap

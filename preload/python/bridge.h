@@ -87,8 +87,8 @@ struct LookCosts {
 };
 
 // Phase 2 of a dump. Context: collector, no table lock held. Takes the GIL and runs the heap inspector; where the GIL
-// does not come, or the agent fails or comes to a limit, the result says so. Complete and empty where there is no
-// interpreter, or torch was never imported.
+// does not come, or the heap inspector fails or comes to a limit, the result says so. Complete and empty where there is
+// no interpreter, or torch was never imported.
 ProgramFacts look_at_program(const LookCosts& costs, const SnapshotFacts& facts);
 
 }  // namespace tensorscope::python

@@ -1,5 +1,5 @@
 // Covers: analyzer/dump/{byte_source,chunk_reader,dump,dump_decoder}.cc
-// analyzer/dump/decode/{decoding,file_parts,stacks,tensors,allocations}.cc
+// Covers: analyzer/dump/decode/{decoding,file_parts,stacks,tensors,allocations}.cc
 #include "dump/reader.h"
 
 #include <fcntl.h>
