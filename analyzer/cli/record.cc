@@ -50,7 +50,7 @@ int request(const RecordOptions& options, const char* what, Invocation& invocati
   const uint64_t asked_ns = target->expect_answer();
   const bool done = target->ask_by_file(what, problem) && answered(*target, *options.timeout_ns, problem);
   if (const std::optional<std::string> refusal = target->refusal(asked_ns); done && refusal) {
-    problem = fmt::format("process {} refuses: {}", options.pid, *refusal);  // written before the request was taken
+    problem = *refusal;  // written before the request was taken
   }
   target->forget_answer();
   if (!problem.empty()) invocation.say(problem);
