@@ -32,7 +32,6 @@ EACH_OTHER = {
         live/snapshot_view live/thread_table
         oom/holder_names oom/holdings
         python/heap_inspector/graph/attributes python/heap_inspector/graph/interpreter_layout
-        python/heap_inspector/graph/attributes python/objects
         python/heap_inspector/graph/interpreter_layout python/heap_inspector/naming/frame_locals
         python/bridge python/builtin_module
         python/bridge python/exit_dump

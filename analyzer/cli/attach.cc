@@ -62,7 +62,7 @@ int attach(const AttachOptions& options, Invocation& invocation) {
       "tensorscope records process {} from now on. A dump: tensorscope snapshot {}\n"
       "Tensors that Python refers to and that were made before are in it, without stacks; others of that time are "
       "not.\n",
-      process::process_words(options.pid), options.pid);
+      process::process_phrase(options.pid), options.pid);
   return kOk;
 }
 

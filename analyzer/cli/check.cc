@@ -20,7 +20,7 @@ using analyzer::Group;
 struct CheckOptions {
   std::vector<std::string> dumps;
   std::optional<uint64_t> max_growth, max_live;
-  analyzer::By by = analyzer::By::line;
+  analyzer::GroupBy by = analyzer::GroupBy::line;
   size_t top = 10;
   analyzer::Filter filter;
   analyzer::SymbolOptions symbols;
@@ -68,8 +68,8 @@ int check(const CheckOptions& options, Invocation& invocation) {
     return kBadInput;
   }
   analyzer::ComparedDumps dumps(options.dumps, options.filter, options.symbols);
-  say_new_order(invocation, dumps);
-  if (const auto why = dumps.why_nothing(options.filter)) invocation.say(text::no_match_words(*why) + ".");
+  report_new_order(invocation, dumps);
+  if (const auto why = dumps.why_nothing(options.filter)) invocation.say(text::no_match_phrase(*why) + ".");
   bool holds = true;
   if (options.max_growth) holds = check_growth(options, dumps, invocation) && holds;
   if (options.max_live) holds = check_live(options, dumps, invocation) && holds;

@@ -161,7 +161,7 @@ std::string parse_mistake(const CLI::App& app, const std::string& verb_word, con
 
 void Invocation::say(const std::string& text) { err += "tensorscope: " + text::clean(text) + "\n"; }
 
-void Invocation::say_once(const std::string& text) {
+void Invocation::report_once(const std::string& text) {
   const std::string line = "\ntensorscope: " + text::clean(text) + "\n";
   if (("\n" + err).find(line) == std::string::npos) say(text);
 }
@@ -209,7 +209,7 @@ int run_command_line(std::vector<std::string> arguments, const text::Terminal* t
   } catch (const analyzer::BadInput& error) {
     invocation.say(first_line(error.what()));
   } catch (const analyzer::BadFilter& error) {
-    invocation.say(first_line(text::filter_mistake_words(error.mistake)));
+    invocation.say(first_line(text::filter_mistake_phrase(error.mistake)));
   } catch (const text::BadChoice& error) {
     invocation.say(first_line(error.what()));
   } catch (const std::bad_alloc&) {

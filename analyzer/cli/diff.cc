@@ -22,7 +22,7 @@ using text::count;
 
 struct DiffOptions {
   std::vector<std::string> dumps;
-  analyzer::By by = analyzer::By::line;
+  analyzer::GroupBy by = analyzer::GroupBy::line;
   size_t top = 10;
   bool full_stacks = false;
   bool list = false;
@@ -68,7 +68,7 @@ std::string movement_text(const Difference& difference) {
 }
 
 // Where no row changed: tensors may have been replaced by others of the same kind.
-std::string nothing_changed(const Difference& difference, analyzer::By by) {
+std::string nothing_changed(const Difference& difference, analyzer::GroupBy by) {
   const Amount &fresh = difference.movement.fresh, &gone = difference.movement.gone;
   const std::string what = by_place(by) ? "allocation site" : analyzer::kByNames[size_t(by)];
   if (fresh.tensors == 0 && gone.tensors == 0) return fmt::format("no {} grew or shrank\n", what);
@@ -87,12 +87,13 @@ int diff(const DiffOptions& options, Invocation& invocation) {
     return kBadInput;
   }
   analyzer::ComparedDumps dumps(options.dumps, options.filter, options.symbols);
-  say_new_order(invocation, dumps);
+  report_new_order(invocation, dumps);
   if (options.list && !dumps.same_run()) {
     invocation.say("--list needs dumps of one run: tensor ids differ between runs.");
     return kBadInput;
   }
-  if (options.by == analyzer::By::holder || options.by == analyzer::By::category) say_without_names(invocation, dumps);
+  if (options.by == analyzer::GroupBy::holder || options.by == analyzer::GroupBy::category)
+    report_without_names(invocation, dumps);
   const text::Terminal& terminal = invocation.terminal;
   Difference difference = analyzer::difference(dumps.views(), options.by);
 
@@ -111,7 +112,7 @@ int diff(const DiffOptions& options, Invocation& invocation) {
   out += "  " + text::wrap(movement_text(difference), terminal.width, 4) + "\n\n";
 
   if (const auto why = dumps.why_nothing(options.filter)) {
-    out += text::wrap(text::clean(text::no_match_words(*why)), terminal.width, 2) + "\n";
+    out += text::wrap(text::clean(text::no_match_phrase(*why)), terminal.width, 2) + "\n";
     return finish(invocation, dumps, kOk);
   }
   if (options.list) {

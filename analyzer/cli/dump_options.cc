@@ -10,17 +10,17 @@
 namespace tensorscope::cli {
 
 int finish(Invocation& invocation, const analyzer::Dump& dump, int status) {
-  for (const std::string& problem : dump.problems) invocation.say_once(problem);
+  for (const std::string& problem : dump.problems) invocation.report_once(problem);
   return dump.problems.empty() && dump.complete ? status : kBadInput;
 }
 
 int finish(Invocation& invocation, analyzer::OpenedDump& opened, int status) {
-  say_unread(invocation, opened.places.unread().files());
+  report_unread(invocation, opened.places.unread().files());
   return finish(invocation, opened.dump, status);
 }
 
 int finish(Invocation& invocation, const analyzer::ComparedDumps& dumps, int status) {
-  say_unread(invocation, dumps.unread());
+  report_unread(invocation, dumps.unread());
   return finish_each(invocation, dumps, status);
 }
 
@@ -29,24 +29,24 @@ int finish_each(Invocation& invocation, const analyzer::ComparedDumps& dumps, in
   return status;
 }
 
-void say_new_order(Invocation& invocation, const analyzer::ComparedDumps& dumps) {
+void report_new_order(Invocation& invocation, const analyzer::ComparedDumps& dumps) {
   if (dumps.reordered()) {
     invocation.say("the dumps were not in chronological order; they are compared from oldest to newest.");
   }
 }
 
-void say_without_names(Invocation& invocation, const analyzer::ComparedDumps& dumps) {
+void report_without_names(Invocation& invocation, const analyzer::ComparedDumps& dumps) {
   for (size_t i = 0; i < dumps.size(); ++i) {
     const analyzer::Dump& dump = dumps[i].dump;
     if (analyzer::has_names(dump)) continue;
     const std::string& why = dump.references.detail;
-    invocation.say_once(dump.path + " has no tensor names" + (why.empty() ? "" : " (" + why + ")") +
-                        "; its holders are unknown.");
+    invocation.report_once(dump.path + " has no tensor names" + (why.empty() ? "" : " (" + why + ")") +
+                           "; its holders are unknown.");
   }
 }
 
-void say_unread(Invocation& invocation, const analyzer::UnreadFiles& files) {
-  const std::string words = text::unread_names_words(files);
+void report_unread(Invocation& invocation, const analyzer::UnreadFiles& files) {
+  const std::string words = text::unread_names_phrase(files);
   if (!words.empty()) invocation.say(words);
 }
 
@@ -146,7 +146,7 @@ void add_filters(CLI::App& verb, analyzer::Filter& filter) {
   add("--shape", filter.shapes, "64,1024 or 64,* or ...,3 (*: any size, ...: any number of dimensions)", "SHAPE");
   add("--class", filter.classes, "Python or C++ class of the tensor: Parameter, SparseTensorImpl", "NAME");
   add("--thread", filter.threads, "name or number of the thread that made it", "THREAD");
-  const std::vector<std::string> words = analyzer::category_words();
+  const std::vector<std::string> words = analyzer::category_names();
   const std::string categories = text::listed(words, words.size()) + " (workspace: in no tensor)";
   add("--category", filter.categories, categories.c_str(), "CATEGORY");
   verb.add_flag("--leaf", filter.leaf, "leaves of the autograd graph")->group(group);
@@ -160,12 +160,12 @@ void add_filters(CLI::App& verb, analyzer::Filter& filter) {
   add_time(verb, "--max-age", filter.max_age_ns, "at most this old at the dump")->group(group);
 }
 
-void add_grouping(CLI::App& verb, analyzer::By& by) {
+void add_grouping(CLI::App& verb, analyzer::GroupBy& by) {
   std::vector<std::string> names(std::begin(analyzer::kByNames), std::end(analyzer::kByNames));
   verb.add_option_function<std::string>(
           "--by",
           [&by, names](const std::string& name) {
-            const std::optional<analyzer::By> found = analyzer::by_named(name);
+            const std::optional<analyzer::GroupBy> found = analyzer::by_named(name);
             if (!found) throw CLI::ValidationError(text::invalid_choice("--by", name, names));
             by = *found;
           },

@@ -24,11 +24,11 @@ int finish(Invocation& invocation, const analyzer::ComparedDumps& dumps, int sta
 int finish_each(Invocation& invocation, const analyzer::ComparedDumps& dumps, int status = kOk);
 
 // Says on standard error where the order of one run's dumps was changed, and which dumps do not know names.
-void say_new_order(Invocation& invocation, const analyzer::ComparedDumps& dumps);
-void say_without_names(Invocation& invocation, const analyzer::ComparedDumps& dumps);
+void report_new_order(Invocation& invocation, const analyzer::ComparedDumps& dumps);
+void report_without_names(Invocation& invocation, const analyzer::ComparedDumps& dumps);
 
 // Says on standard error which libraries could not be read that what was shown depends on, if there are any.
-void say_unread(Invocation& invocation, const analyzer::UnreadFiles& files);
+void report_unread(Invocation& invocation, const analyzer::UnreadFiles& files);
 
 // Where names of frames are from.
 void add_frame_options(CLI::App& verb, analyzer::SymbolOptions& options);
@@ -36,7 +36,7 @@ void add_frame_options(CLI::App& verb, analyzer::SymbolOptions& options);
 void add_symbol_options(CLI::App& verb, analyzer::SymbolOptions& options);
 void add_filters(CLI::App& verb, analyzer::Filter& filter);
 // --by, with `by` as the default.
-void add_grouping(CLI::App& verb, analyzer::By& by);
+void add_grouping(CLI::App& verb, analyzer::GroupBy& by);
 // --top, the number of rows, with `top` as the default.
 void add_top(CLI::App& verb, size_t& top);
 // --full-stacks

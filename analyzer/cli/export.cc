@@ -141,7 +141,7 @@ int export_tables(const ExportVerbOptions& options, Invocation& invocation) {
   tables::Inputs inputs(options.dumps, options.symbols);
   const std::string problem = parquet ? write_parquet(inputs, options) : write_sqlite(inputs, options.output);
   if (!problem.empty()) return cannot_write(options, problem, invocation);
-  say_unread(invocation, inputs.unread());
+  report_unread(invocation, inputs.unread());
   for (const std::string& each : inputs.problems()) invocation.say(each);
   return inputs.problems().empty() ? kOk : kBadInput;
 }

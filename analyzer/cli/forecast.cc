@@ -138,7 +138,7 @@ void add_forecast(CLI::App& app, Invocation& invocation) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option("--optimizer", options->optimizer,
                    "what if: this optimizer of torch.optim: sgd, momentum, adam, adamw, rmsprop or adagrad")
-      ->check(CLI::IsMember(forecasts::optimizer_words()).description(""))
+      ->check(CLI::IsMember(forecasts::optimizer_names()).description(""))
       ->type_name("NAME");
   verb->add_option("--ranks", options->ranks, "what if: parameters, gradients and optimizer state sharded over N ranks")
       ->check(CLI::Range(1, 1 << 20).description(""))

@@ -30,7 +30,7 @@ std::vector<uint32_t> find_tensors(const analyzer::Dump& dump, const analyzer::T
                                    const std::string& path, const std::string& text, Invocation& invocation) {
   std::vector<uint32_t> found = tensors_called(dump, names, text);
   if (!found.empty()) return found;
-  if (const std::string missing = text::missing_names_words(dump); !missing.empty()) {
+  if (const std::string missing = text::missing_names_phrase(dump); !missing.empty()) {
     invocation.say(fmt::format("no name '{1}' in {0}: {2}; tensorscope list prints all tensors with their ids.", path,
                                text, missing));
     return {};

@@ -133,7 +133,7 @@ int add_dumps(const HtmlOptions& options, const std::vector<std::string>& paths,
       if (all.back().failure) last_failure = path;
     }
     analyzer::ComparedDumps dumps(std::move(all), {}, symbols);
-    say_new_order(invocation, dumps);
+    report_new_order(invocation, dumps);
     page.add(dumps);
     page.set_part("diff", html::diff_data(dumps));
     status = finish_each(invocation, dumps);
@@ -217,7 +217,7 @@ int run_html(const HtmlOptions& options, Invocation& invocation) {
   const int of_recordings = add_recordings(options, recordings, dumps, recorded, page, invocation);
   const int of_dumps = add_dumps(options, dumps, recorded, page, invocation);
   const int of_values = add_values(values, options.confidential, page, invocation);
-  say_unread(invocation, page.unread());
+  report_unread(invocation, page.unread());
   const int written = write_page(page, options.output, invocation);
   return std::max({of_recordings, of_dumps, of_values, written});
 }

@@ -129,7 +129,7 @@ std::string contents_table(const Dump& dump, const Terminal& terminal) {
   analyzer::UnknownMemory unknown;
   for (const analyzer::Tensor& tensor : dump.tensors) unknown.add(tensor);
   table.row({"storages", text::count(dump.storages.size()),
-             unknown.tensors() == 0 ? "" : "not known for " + text::unknown_memory_words(unknown)});
+             unknown.tensors() == 0 ? "" : "not known for " + text::unknown_memory_phrase(unknown)});
   table.row({"allocations", text::count(dump.allocations.size())});
   table.row({"autograd nodes", text::count(dump.nodes.size())});
   table.row({"sites", text::count(sentinel(dump.sites.size())), "distinct stacks"});
@@ -142,7 +142,7 @@ std::string contents_table(const Dump& dump, const Terminal& terminal) {
                       : dump.names_detail.empty() ? "not complete"
                                                   : "not complete: " + dump.names_detail;
   table.row({"module names", text::count(dump.module_names.size()), names});
-  table.row({"source lines", text::count(source_line_count(dump)), source_words(dump)});
+  table.row({"source lines", text::count(source_line_count(dump)), source_phrase(dump)});
   if (const std::string limit = text::names_limit(dump.references); !limit.empty()) {
     table.row({"tensor names", text::count(dump.references.named), limit});
   }

@@ -45,7 +45,7 @@ size_t source_line_count(const analyzer::Dump& dump) {
   return lines;
 }
 
-std::string source_words(const analyzer::Dump& dump) {
+std::string source_phrase(const analyzer::Dump& dump) {
   if (!dump.sources.present) return "none";
   std::string text = text::counted(dump.sources.files.size(), "file");
   for (const format::SourceState state : format::EnumValuesSourceState()) {

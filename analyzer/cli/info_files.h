@@ -11,7 +11,7 @@ namespace tensorscope::cli {
 
 size_t source_line_count(const analyzer::Dump& dump);
 // "12 files; changed after the process started: train.py"
-std::string source_words(const analyzer::Dump& dump);
+std::string source_phrase(const analyzer::Dump& dump);
 // How many objects with native frames were found here, and a line for each that was not, and why.
 std::string symbols_text(analyzer::Symbols& symbols, const text::Terminal& terminal);
 

@@ -30,7 +30,7 @@ struct Invocation {
   // One line on standard error: "tensorscope: ...".
   void say(const std::string& text);
   // The same, unless it waits to be printed already: ten moments of one damaged recording have one problem.
-  void say_once(const std::string& text);
+  void report_once(const std::string& text);
 };
 
 // One function a verb: declares it with its options and examples, and sets `action` when it is given.

@@ -53,15 +53,15 @@ std::string comparison(const analyzer::Dump& dump) {
 
 int leaks(const LeaksOptions& options, Invocation& invocation) {
   analyzer::ComparedDumps dumps(read(options.dumps), options.filter, options.symbols);
-  say_new_order(invocation, dumps);
+  report_new_order(invocation, dumps);
   if (!dumps.same_run()) {
     invocation.say("the dumps are of different runs; leaks needs dumps of one run. tensorscope diff compares runs.");
     return kBadInput;
   }
-  if (const auto why = dumps.why_nothing(options.filter)) invocation.say(text::no_match_words(*why) + ".");
-  for (const analyzer::LeftOut& left_out : dumps.leave_out_incomparable())
+  if (const auto why = dumps.why_nothing(options.filter)) invocation.say(text::no_match_phrase(*why) + ".");
+  for (const analyzer::ExcludedDump& left_out : dumps.leave_out_incomparable())
     invocation.say(text::left_out_line(left_out));
-  say_without_names(invocation, dumps);
+  report_without_names(invocation, dumps);
   const analyzer::Leaks found = analyzer::find_leaks(dumps.views(), options.filter.empty());
   if (options.json) {
     invocation.out += exports::leaks_json(dumps.views(), found);

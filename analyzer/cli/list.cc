@@ -140,14 +140,14 @@ int list(const ListOptions& options, Invocation& invocation) {
     for (uint32_t tensor : family.tensors) unknown.add(opened.dump.tensors[tensor]);
   }
   if (tensors == 0) {
-    const std::string why = text::no_match_words(opened.why_nothing(selection, options.filter));
+    const std::string why = text::no_match_phrase(opened.why_nothing(selection, options.filter));
     invocation.out += text::wrap(text::clean(why), invocation.terminal.width, 2) + "\n";
     return finish(invocation, opened);
   }
   invocation.out += table.text(invocation.terminal);
   std::string sum = fmt::format("{}, {}; a storage's bytes are counted once, at its oldest tensor",
                                 text::counted(tensors, "tensor"), text::bytes(text::tensor_bytes(opened, selection)));
-  if (unknown.tensors() != 0) sum += "; without " + text::unknown_memory_words(unknown);
+  if (unknown.tensors() != 0) sum += "; without " + text::unknown_memory_phrase(unknown);
   invocation.out += text::wrap(sum, invocation.terminal.width, 2) + "\n";
   invocation.out += text::moment_names_line(opened, invocation.terminal);
   if (shown < tensors)
@@ -174,7 +174,7 @@ void add_list(CLI::App& app, Invocation& invocation) {
       ->type_name("KEY");
   verb->add_flag("--reverse", options->reverse, "reverse the order");
   verb->add_option("--columns", options->columns,
-                   "columns to print: " + text::listed(text::list_column_words(), text::list_column_words().size()))
+                   "columns to print: " + text::listed(text::list_column_names(), text::list_column_names().size()))
       ->type_name("A,B,...");
   verb->add_option("--top", options->top, "number of rows, rounded up to whole storages; 0 for all. Default: 50")
       ->check(CLI::Range(0, 1 << 30).description(""))

@@ -54,7 +54,7 @@ std::vector<analyzer::Dump> read(const OomOptions& options) {
 
 int oom(const OomOptions& options, Invocation& invocation) {
   analyzer::ComparedDumps dumps(read(options), {}, options.symbols);
-  say_new_order(invocation, dumps);
+  report_new_order(invocation, dumps);
   if (!dumps.same_run()) {
     invocation.say("the dumps are of different runs; oom needs dumps of one run. tensorscope diff compares runs.");
     return kBadInput;
@@ -63,7 +63,7 @@ int oom(const OomOptions& options, Invocation& invocation) {
   const analyzer::Device device = options.device.empty()
                                       ? analyzer::oom::subject_of(dump)
                                       : analyzer::device_named(options.device, devices_of(dump), dump.path);
-  const std::vector<analyzer::View> whole = dumps.whole_views();
+  const std::vector<analyzer::View> whole = dumps.unfiltered_views();
   dumps.select({.devices = {device.text()}});
   const analyzer::oom::OomAnalysis analysis = analyzer::oom::oom_analysis_of(whole, dumps.views(), device);
 

@@ -67,8 +67,8 @@ int query(const QueryOptions& options, Invocation& invocation) {
   }
   rows.end();
   invocation.out += text.str();
-  say_unread(invocation, inputs.unread());
-  for (const std::string& problem : inputs.problems()) invocation.say_once(problem);
+  report_unread(invocation, inputs.unread());
+  for (const std::string& problem : inputs.problems()) invocation.report_once(problem);
   return inputs.problems().empty() ? kOk : kBadInput;
 }
 

@@ -40,7 +40,7 @@ int ranks(const RanksOptions& options, Invocation& invocation) {
     status = kBadInput;
   }
   for (const analyzer::RankDump& dump : read.dumps) {
-    for (const std::string& problem : dump.problems) invocation.say_once(problem);
+    for (const std::string& problem : dump.problems) invocation.report_once(problem);
     if (!dump.problems.empty()) status = kBadInput;
   }
   if (read.dumps.empty()) return kBadInput;
@@ -57,7 +57,7 @@ int ranks(const RanksOptions& options, Invocation& invocation) {
     invocation.out += text::ranks_text({read.dumps, job, answer, names, holders, asked, read.unreadable.size()},
                                        options.top, invocation.terminal);
   }
-  say_unread(invocation, analyzer::unread_files(read.dumps, asked));
+  report_unread(invocation, analyzer::unread_files(read.dumps, asked));
   const bool found = !answer.outliers.empty() || !job.missing.empty() || answer.out_of_memory || !leaks.leaks.empty();
   return status != kOk ? status : found ? kFound : kOk;
 }

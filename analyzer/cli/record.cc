@@ -42,7 +42,7 @@ bool answered(const process::TargetProcess& target, uint64_t timeout_ns, std::st
 int request(const RecordOptions& options, const char* what, Invocation& invocation) {
   std::string problem;
   const std::optional<process::TargetProcess> target =
-      process::TargetProcess::open(options.pid, process::AskBy::file, problem);
+      process::TargetProcess::open(options.pid, process::RequestMethod::file, problem);
   if (!target) {
     invocation.say(problem);
     return kBadInput;

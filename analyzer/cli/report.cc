@@ -34,14 +34,14 @@ namespace {
 
 constexpr uintmax_t kLargestOpenedToo = uintmax_t{32} << 20;  // of the dump before: a report stays quick
 
-using analyzer::By;
 using analyzer::Group;
+using analyzer::GroupBy;
 
 enum class GroupSort { bytes, count, age, name };
 
 struct ReportOptions {
   std::string dump;
-  By by = By::line;
+  GroupBy by = GroupBy::line;
   GroupSort sort = GroupSort::bytes;
   size_t top = 10;
   bool full_stacks = false;
@@ -67,7 +67,7 @@ void sort_groups(std::vector<Group>& groups, GroupSort sort) {
 constexpr size_t kHintIndent = 7;
 
 // What to look at next: the largest tensor, and the usual second step.
-std::string hints(const analyzer::OpenedDump& opened, const std::vector<Group>& groups, By by,
+std::string hints(const analyzer::OpenedDump& opened, const std::vector<Group>& groups, GroupBy by,
                   const std::string& earlier, const text::Terminal& terminal) {
   const std::string path = text::shell_word(opened.dump.path);
   std::vector<std::pair<std::string, const char*>> commands;
@@ -76,8 +76,8 @@ std::string hints(const analyzer::OpenedDump& opened, const std::vector<Group>& 
   if (example != analyzer::kNone) {
     add(fmt::format("tensorscope show {} {}", path, opened.dump.tensors[example].serial), "one tensor in detail");
   }
-  if (by == By::line) add(fmt::format("tensorscope report {} --by site", path), "one row per stack");
-  if (opened.dump.references.present && !opened.dump.module_names.empty() && by != By::module) {
+  if (by == GroupBy::line) add(fmt::format("tensorscope report {} --by site", path), "one row per stack");
+  if (opened.dump.references.present && !opened.dump.module_names.empty() && by != GroupBy::module) {
     add(fmt::format("tensorscope report {} --modules", path), "memory per nn.Module");
   }
   if (earlier.empty()) {
@@ -144,7 +144,7 @@ std::string growth_line(analyzer::OpenedDump& opened, const analyzer::Selection&
     if (!analyzer::same_run(earlier.dump, opened.dump) || !earlier.dump.complete || !opened.dump.complete) return "";
     const analyzer::Selection before = earlier.choose(options.filter);
     const analyzer::Difference difference =
-        analyzer::difference({earlier.view(before), opened.view(selection)}, analyzer::By::line);
+        analyzer::difference({earlier.view(before), opened.view(selection)}, analyzer::GroupBy::line);
     std::string text = fmt::format("{} since {} ({} earlier)",
                                    text::signed_bytes(int64_t(difference.bytes.back() - difference.bytes.front())),
                                    path, text::duration(opened.dump.process.dump_ns - earlier.dump.process.dump_ns));
@@ -174,7 +174,7 @@ void tables(analyzer::OpenedDump& opened, const analyzer::Selection& selection, 
     out += module_table(opened, selection, options.full, terminal);
     return;
   }
-  const bool tree = options.by == By::module && options.sort == GroupSort::bytes;
+  const bool tree = options.by == GroupBy::module && options.sort == GroupSort::bytes;
   if (tree) groups = analyzer::module_tree(std::move(groups));
   size_t shown = options.top == 0 ? groups.size() : std::min(options.top, groups.size());
   std::string title = by_place(options.by) ? "largest allocation sites"
@@ -182,7 +182,7 @@ void tables(analyzer::OpenedDump& opened, const analyzer::Selection& selection, 
   if (by_place(options.by) && options.sort != GroupSort::bytes) title = "allocation sites";
   out += terminal.styled(text::Style::bold, title);
   if (groups.empty()) {
-    const std::string why = text::no_match_words(opened.why_nothing(selection, options.filter));
+    const std::string why = text::no_match_phrase(opened.why_nothing(selection, options.filter));
     out += text::wrap(": " + text::clean(why), terminal.width, 2) + "\n";
     return;
   }

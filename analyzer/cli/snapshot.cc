@@ -59,7 +59,7 @@ std::string children_words(pid_t pid) {
   const std::vector<pid_t> children = process::profiled_descendants(pid);
   std::string text;
   for (size_t i = 0; i < children.size() && i < kMax; ++i)
-    text += (i > 0 ? ", " : "") + process::process_words(children[i]);
+    text += (i > 0 ? ", " : "") + process::process_phrase(children[i]);
   if (children.size() > kMax) text += fmt::format(" and {} more", children.size() - kMax);
   if (text.empty()) return "";
   return fmt::format(
@@ -126,7 +126,7 @@ bool is_empty(const std::string& path) {
 int snapshot(const SnapshotOptions& options, Invocation& invocation) {
   std::vector<std::unique_ptr<process::AskedProcess>> all;
   std::string problem;
-  const process::AskFor how = options.no_signal ? process::AskFor::dump_by_file : process::AskFor::dump;
+  const process::RequestKind how = options.no_signal ? process::RequestKind::dump_by_file : process::RequestKind::dump;
   if (options.pid == 0 && !options.job) {
     invocation.say("snapshot needs a PID, or --job (see tensorscope snapshot --help)");
     return kBadInput;
@@ -180,7 +180,7 @@ int snapshot(const SnapshotOptions& options, Invocation& invocation) {
     invocation.out += asked->path + "\n";
     if (!is_empty(asked->path)) continue;
     const std::string children = options.children || options.job ? "" : children_words(asked->target.pid());
-    invocation.say(fmt::format("process {} has no live tensors.{}", process::process_words(asked->target.pid()),
+    invocation.say(fmt::format("process {} has no live tensors.{}", process::process_phrase(asked->target.pid()),
                                children.empty() ? "" : " " + children));
   }
   return status;

@@ -70,7 +70,7 @@ int timeline(const TimelineOptions& options, Invocation& invocation) {
   } else {
     invocation.out += text::timeline_text(found, peak.opened->places, {options.file, options.top}, invocation.terminal);
   }
-  say_unread(invocation, peak.opened->places.unread().files());
+  report_unread(invocation, peak.opened->places.unread().files());
   for (const std::string& problem : found.problems) invocation.say(problem);
   return found.problems.empty() ? status : kBadInput;
 }

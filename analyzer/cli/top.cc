@@ -34,7 +34,7 @@ struct TopOptions {
   std::optional<uint16_t> serve;
   size_t lines = 20;
   std::optional<uint64_t> interval_ns = 2'000'000'000;
-  analyzer::By by = analyzer::By::line;
+  analyzer::GroupBy by = analyzer::GroupBy::line;
   top::TopSort sort = top::TopSort::bytes;
   std::string filter;
   analyzer::SymbolOptions symbols;
@@ -357,7 +357,7 @@ int top(const TopOptions& options, Invocation& invocation) {
   const StopSignals signals;
   Top top(options, *sampler, invocation);
   const int status = run_top(top, options, invocation);
-  say_unread(invocation, top.unread());
+  report_unread(invocation, top.unread());
   return status;
 }
 

@@ -19,7 +19,7 @@ class FileSource : public ByteSource {
   FileSource(int fd, uint64_t size) : fd_(fd), size_(size) {}
   ~FileSource() override { close(fd_); }
   uint64_t size() const override { return size_; }
-  void look_again() override {
+  void refresh_size() override {
     struct stat status;
     if (fstat(fd_, &status) == 0) size_ = uint64_t(std::max<off_t>(status.st_size, 0));
   }

@@ -14,7 +14,7 @@ class ByteSource {
   virtual ~ByteSource() = default;
   virtual uint64_t size() const = 0;
   // Takes the size anew, of a file that may have grown.
-  virtual void look_again() {}
+  virtual void refresh_size() {}
   // Reads up to `size` bytes at `offset`; less only where the source ends there.
   virtual size_t read(uint64_t offset, void* out, size_t size) const = 0;
 };

@@ -2,7 +2,7 @@
 
 namespace tensorscope::analyzer {
 
-void tell_same_names_apart(std::span<References* const> dumps) {
+void distinguish_same_names(std::span<References* const> dumps) {
   rules::SameNames names;
   for (const References* references : dumps) {
     names.next_dump();

@@ -9,6 +9,6 @@ namespace tensorscope::analyzer {
 
 // Sets Reference::which and NodeReference::which wherever one of these dumps has two holders of the name at once: names
 // are the same in all dumps then. `dumps`: of one run.
-void tell_same_names_apart(std::span<References* const> dumps);
+void distinguish_same_names(std::span<References* const> dumps);
 
 }  // namespace tensorscope::analyzer

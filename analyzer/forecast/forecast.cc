@@ -257,7 +257,7 @@ class Forecaster {
       const ReplayBlock& piece = replay.blocks[live.piece];
       if (piece.unsure == 0 || live.bytes == 0 || piece.place() == kNone) continue;
       const std::string where = place_of(base, piece.place()), modules = base.modules(piece.place());
-      UnknownType& site = sites[where + "\n" + starred(modules)];
+      UnknownType& site = sites[where + "\n" + with_wildcards(modules)];
       site.modules =
           site.where.empty() || site.modules == modules ? modules : merge_module_paths(site.modules, modules);
       site.where = where;

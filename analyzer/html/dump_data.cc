@@ -235,7 +235,7 @@ Json dump_data(OpenedDump& opened, Payload& payload, size_t most_sites) {
   for (const analyzer::Item& item : opened.accounts.items()) sites.push_back(item.site);
   opened.places.prefetch(sites, true);
 
-  std::vector<analyzer::Group> groups = analyzer::group(opened.view(everything), analyzer::By::line);
+  std::vector<analyzer::Group> groups = analyzer::group(opened.view(everything), analyzer::GroupBy::line);
   std::sort(groups.begin(), groups.end(), [](const analyzer::Group& a, const analyzer::Group& b) {
     return std::tie(b.bytes, b.tensors, a.label, a.key) < std::tie(a.bytes, a.tensors, b.label, b.key);
   });
@@ -251,7 +251,7 @@ Json dump_data(OpenedDump& opened, Payload& payload, size_t most_sites) {
   for (const std::string& problem : dump.problems) problems.push_back(text::clean(problem));
   Json out = {{"path", text::clean(dump.path)},
               {"process", process(dump)},
-              {"answer", text::clean(text::answer_line(opened, everything, groups, analyzer::By::line, total))},
+              {"answer", text::clean(text::answer_line(opened, everything, groups, analyzer::GroupBy::line, total))},
               {"headline", text::clean(text::process_line(dump.process))},
               {"outside", text::clean(text::outside_line(opened.view(everything)))},
               {"versions", text::clean(text::versions_text(dump.process))},

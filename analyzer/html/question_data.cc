@@ -76,7 +76,7 @@ void add_shares(Json& out, const analyzer::oom::BalanceNode& part, uint64_t in_u
 
 Json diff_data(analyzer::ComparedDumps& dumps) {
   if (dumps.size() < 2) return nullptr;
-  const analyzer::Difference difference = analyzer::difference(dumps.views(), analyzer::By::line);
+  const analyzer::Difference difference = analyzer::difference(dumps.views(), analyzer::GroupBy::line);
   const analyzer::Movement& movement = difference.movement;
   Json changes = Json::array();
   for (size_t i = 0; i < std::min(kMaxChanges, difference.changes.size()); ++i) {
@@ -105,9 +105,9 @@ Json leaks_data(analyzer::ComparedDumps& dumps) {
   if (!dumps.same_run()) return nullptr;
   Json left_out = Json::array();
   Json returned = nullptr;
-  for (const analyzer::LeftOut& dump : dumps.leave_out_incomparable()) {
+  for (const analyzer::ExcludedDump& dump : dumps.leave_out_incomparable()) {
     left_out.push_back(text::clean(text::left_out_line(dump)));
-    if (dump.why == analyzer::LeftOut::Why::functions_had_returned) returned = text::clean(dump.path);
+    if (dump.why == analyzer::ExcludedDump::Reason::functions_had_returned) returned = text::clean(dump.path);
   }
   const analyzer::Leaks found = analyzer::find_leaks(dumps.views(), true);
   Json out = Json::parse(exports::leaks_json(dumps.views(), found));
@@ -127,7 +127,7 @@ Json leaks_data(analyzer::ComparedDumps& dumps) {
 Json oom_data(analyzer::ComparedDumps& dumps, Payload& payload) {
   const analyzer::Dump& dump = dumps.last().dump;
   const analyzer::Device device = analyzer::oom::subject_of(dump);
-  const std::vector<analyzer::View> whole = dumps.whole_views();
+  const std::vector<analyzer::View> whole = dumps.unfiltered_views();
   dumps.select({.devices = {device.text()}});
   const analyzer::oom::OomAnalysis analysis = analyzer::oom::oom_analysis_of(whole, dumps.views(), device);
   std::vector<std::string> held;
@@ -139,9 +139,9 @@ Json oom_data(analyzer::ComparedDumps& dumps, Payload& payload) {
   add_shares(out["balance"], analysis.balance, analyzer::oom::in_use(analysis.balance), analyzer::no_module(dump));
   for (size_t i = 0; i < analysis.remedies.size(); ++i) {
     Json& remedy = out["remedies"][i];
-    remedy["title"] = text::title_words(analysis.remedies[i]);
-    remedy["gives"] = text::gives_words(analysis.remedies[i]);
-    remedy["fits_words"] = text::fits_words(analysis.remedies[i]);
+    remedy["title"] = text::title_phrase(analysis.remedies[i]);
+    remedy["gives"] = text::gives_phrase(analysis.remedies[i]);
+    remedy["fits_words"] = text::fits_phrase(analysis.remedies[i]);
     remedy["estimate_words"] = text::estimate_words(analysis.remedies[i]);
   }
   const text::OomTextOptions how{.top = 10, .full_stacks = false, .glossary = false};

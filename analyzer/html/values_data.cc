@@ -72,7 +72,7 @@ Json values_data(const ValuesFiles& files, bool confidential, Payload& payload) 
     for (const values::NameLine& line : series.lines) lines.push_back(line_data(line, payload));
     out["series"].push_back({{"name", text::clean(series.name)},
                              {"operation", text::clean(series.operation)},
-                             {"mode", text::mode_word(series.mode)},
+                             {"mode", text::mode_name(series.mode)},
                              {"lines", lines}});
   }
   out["histograms"] = last_series(files, payload);

@@ -25,7 +25,7 @@ void count_steps(const std::vector<Birth>& sorted, const Steps& steps, Births& b
   births.of_steps = (last - first) * steps.every + 1;
   if (births.steps < births.generations) return;
   births.generations = births.steps;
-  births.goes_on = births.goes_on || steps.ends.size() - last <= largest * kGapsAgo;
+  births.still_active = births.still_active || steps.ends.size() - last <= largest * kGapsAgo;
 }
 
 void count_gaps(const std::vector<Birth>& sorted, uint64_t now, Births& births) {
@@ -44,7 +44,7 @@ void count_gaps(const std::vector<Birth>& sorted, uint64_t now, Births& births) 
   // What is left of a cache or buffer at its limit is mostly new, though some of the first may be in it.
   const bool early_too = size_t(early) * kOf >= sorted.size() * kEarly;
   births.even = early_too && span * kEvenPart >= births.largest_gap * (births.generations - 1);
-  births.goes_on = now - std::min(sorted.back().serial, now) <= births.largest_gap * kGapsAgo;
+  births.still_active = now - std::min(sorted.back().serial, now) <= births.largest_gap * kGapsAgo;
   births.much_of_run = span * kRunPart >= now;
 }
 
@@ -83,7 +83,7 @@ bool grew_for_long(const Births& births) {
   // In different steps of the program is at different times, however short they are.
   const bool one_moment =
       births.steps < kMinGenerations && !births.much_of_run && births.oldest_ns < births.newest_ns + kMomentNs;
-  return births.generations >= kMinGenerations && births.goes_on && !one_moment;
+  return births.generations >= kMinGenerations && births.still_active && !one_moment;
 }
 
 }  // namespace tensorscope::analyzer

@@ -24,7 +24,7 @@ struct Births {
   uint64_t largest_gap = 1;     // between the serials of one and the next
   bool much_of_run = false;     // an eighth or more of all that the program created was created meanwhile
   bool even = false;            // no gap is much larger than the others, and as much came early as late
-  bool goes_on = false;         // the newest one is no older than the program takes for a few of them
+  bool still_active = false;    // the newest one is no older than the program takes for a few of them
 };
 
 // A generation begins where the program did much else before: after a gap of at least a quarter of the largest one.

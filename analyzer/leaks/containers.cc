@@ -152,7 +152,7 @@ void find_cpp_storage(LeakAnalysis& analysis) {
       growth.bytes.push_back(found == places.end() ? 0 : found->second.bytes);
     }
     growth.kept = place.serials;
-    if (!analysis.timeline().piles_up(growth) || !enough(growth.added_bytes(), growth.added())) continue;
+    if (!analysis.timeline().is_accumulating(growth) || !enough(growth.added_bytes(), growth.added())) continue;
     if (!place.tensors.empty() && analysis.explained(place.tensors)) continue;
     LeakFinding finding;
     finding.kind = LeakKind::cpp_only;

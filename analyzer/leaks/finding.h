@@ -130,7 +130,7 @@ enum class Advice : uint8_t {
 };
 
 // Memory that was made at one line.
-struct MadeAt {
+struct CreationSite {
   uint32_t site = 0;  // one of the line's, in the last dump
   uint64_t bytes = 0;
 };
@@ -160,12 +160,12 @@ struct LeakFinding {
   std::optional<FactKind> process_part;  // of process memory, the part that grew most
   std::vector<Fact> evidence;
   enum class Counts : uint8_t { tensors, nodes, parameters } counts = Counts::tensors;  // what growth.count counts
-  Growth growth;                  // of what is kept, one value a dump; empty: this finding is not about growth
-  uint64_t bytes = 0;             // retained size now
-  uint32_t site = 0;              // of the last dump: where it is made, 0: at no one place
-  std::vector<uint32_t> tensors;  // of the last dump: what this explains
-  std::vector<uint32_t> shared;   // likewise, by number: what something else keeps, too
-  std::vector<MadeAt> memory;     // where these tensors' memory was made, where that is not `site` alone
+  Growth growth;                     // of what is kept, one value a dump; empty: this finding is not about growth
+  uint64_t bytes = 0;                // retained size now
+  uint32_t site = 0;                 // of the last dump: where it is made, 0: at no one place
+  std::vector<uint32_t> tensors;     // of the last dump: what this explains
+  std::vector<uint32_t> shared;      // likewise, by number: what something else keeps, too
+  std::vector<CreationSite> memory;  // where these tensors' memory was made, where that is not `site` alone
 };
 
 }  // namespace tensorscope::analyzer

@@ -88,7 +88,7 @@ bool stays(const LeakAnalysis& analysis, const LeakFinding& finding,
     earlier = true;
     if (!nearly_all_stay(analysis, i, kept_in[i], kept_in.back())) return false;
   }
-  return earlier || mostly_kept(ever_made(analysis, finding.tensors));
+  return earlier || mostly_kept(count_created(analysis, finding.tensors));
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ void add_finding(LeakAnalysis& analysis, const std::string& optimizer, std::vect
     finding.tensors = std::move(kept.tensors);
   }
   finding.growth.kept = tensor_serials(analysis.last().dump, gone.back().parameters);
-  if (growing && !analysis.timeline().piles_up(finding.growth)) return;
+  if (growing && !analysis.timeline().is_accumulating(finding.growth)) return;
   if ((growing ? finding.growth.added_bytes() : int64_t(finding.growth.bytes.back())) < int64_t(kMinGrowth)) return;
   finding.kind = LeakKind::gone_parameters;
   finding.holders = {optimizer};

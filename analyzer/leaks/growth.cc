@@ -28,7 +28,7 @@ Timeline::Timeline(const std::vector<View>& views) {
 
 bool Timeline::every_interval(const Growth& growth) const { return grows(growth.count) || grows(growth.bytes); }
 
-size_t still_there(const std::vector<uint64_t>& serials, std::vector<uint64_t> later) {
+size_t count_surviving(const std::vector<uint64_t>& serials, std::vector<uint64_t> later) {
   std::sort(later.begin(), later.end());
   return size_t(std::count_if(serials.begin(), serials.end(),
                               [&](uint64_t serial) { return std::binary_search(later.begin(), later.end(), serial); }));
@@ -41,12 +41,12 @@ bool comes_and_goes(const Growth& growth) {
   constexpr size_t kQuarter = 4;
   if (growth.added() * kThird >= int64_t(growth.count.front())) return false;
   if (growth.added_bytes() * kThird >= int64_t(growth.bytes.front())) return false;
-  return still_there(growth.first, growth.kept) * kQuarter < growth.first.size();
+  return count_surviving(growth.first, growth.kept) * kQuarter < growth.first.size();
 }
 
 }  // namespace
 
-bool Timeline::piles_up(const Growth& growth) const {
+bool Timeline::is_accumulating(const Growth& growth) const {
   return every_interval(growth) && spread(growth.kept) && !comes_and_goes(growth);
 }
 
@@ -115,7 +115,7 @@ std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Ti
   GrownPlaces places;
   for (size_t i = 0; i < views.size(); ++i) {
     const View& view = views[i];
-    for (Group& group : group(view, By::line)) {
+    for (Group& group : group(view, GroupBy::line)) {
       PlaceGrowth& place = places[group.key];
       for (auto* numbers :
            {&place.growth.count, &place.growth.bytes, &place.storages, &place.peaks, &place.made, &place.made_bytes}) {

@@ -41,7 +41,7 @@ class Timeline {
   bool every_interval(const Growth& growth) const;
   // And what was made in each part of the time is still there. What comes and goes, so that hardly anything of the
   // first dump is in the last one, is at times a little more by chance: it has to have grown by a third.
-  bool piles_up(const Growth& growth) const;
+  bool is_accumulating(const Growth& growth) const;
   // Some of the serials come from each part of the time.
   bool spread(const std::vector<uint64_t>& serials) const;
   // A serial below this one was there before the last part of the time began.
@@ -52,7 +52,7 @@ class Timeline {
 };
 
 // How many of these serials are among those of a later dump.
-size_t still_there(const std::vector<uint64_t>& serials, std::vector<uint64_t> later);
+size_t count_surviving(const std::vector<uint64_t>& serials, std::vector<uint64_t> later);
 
 // Growth of everything that was made at one line, blocks in no tensor included.
 struct PlaceGrowth {

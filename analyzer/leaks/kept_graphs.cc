@@ -189,7 +189,8 @@ std::vector<Chain> chains(const LeakAnalysis& analysis) {
     const std::vector<uint32_t>& members = series.members.back();
     const bool everywhere = std::all_of(series.members.begin() + (analysis.dumps() > 2), series.members.end(),
                                         [](const auto& tensors) { return !tensors.empty(); });
-    if (analysis.timeline().piles_up(series.growth) || analysis.explained(members) || !has_graph(analysis, series))
+    if (analysis.timeline().is_accumulating(series.growth) || analysis.explained(members) ||
+        !has_graph(analysis, series))
       continue;
     const uint32_t node = analysis.retention().node_of(members.front());
     if (!everywhere || node == kNoNode || analysis.node_explained(node)) continue;

@@ -6,7 +6,7 @@
 
 namespace tensorscope::analyzer {
 
-Made ever_made(const LeakAnalysis& analysis, const std::vector<uint32_t>& tensors) {
+CreatedCount count_created(const LeakAnalysis& analysis, const std::vector<uint32_t>& tensors) {
   constexpr uint64_t kSmallPart = 20;
   const View& last = analysis.last();
   struct Share {
@@ -25,7 +25,7 @@ Made ever_made(const LeakAnalysis& analysis, const std::vector<uint32_t>& tensor
     share.allocated = share.allocated || item.allocation != kNone;
     most = std::max(most, share.bytes);
   }
-  Made made;
+  CreatedCount made;
   for (const auto& [site, share] : sites) {
     if (share.bytes * kSmallPart < most) continue;
     const Site& row = last.dump.sites[site];
@@ -35,7 +35,7 @@ Made ever_made(const LeakAnalysis& analysis, const std::vector<uint32_t>& tensor
   return made;
 }
 
-bool mostly_kept(const Made& made) {
+bool mostly_kept(const CreatedCount& made) {
   constexpr uint64_t kPart = 2, kOf = 5;
   return made.alive * kOf >= made.all * kPart;
 }
@@ -44,7 +44,7 @@ bool nearly_all_stay(const LeakAnalysis& analysis, size_t dump, const std::vecto
                      const std::vector<uint32_t>& in_last) {
   constexpr size_t kOf = 8;
   const std::vector<uint64_t> serials = tensor_serials(analysis.view(dump).dump, tensors);
-  const size_t gone = serials.size() - still_there(serials, tensor_serials(analysis.last().dump, in_last));
+  const size_t gone = serials.size() - count_surviving(serials, tensor_serials(analysis.last().dump, in_last));
   return gone * kOf <= serials.size();
 }
 

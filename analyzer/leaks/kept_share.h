@@ -10,16 +10,16 @@
 
 namespace tensorscope::analyzer {
 
-struct Made {
+struct CreatedCount {
   uint64_t all = 0, alive = 0;
 };
 
 // What was allocated at the sites that these tensors' memory comes from, but those with little of it. What the
 // allocator does not know (numpy, shared memory) is counted by its tensors.
-Made ever_made(const LeakAnalysis& analysis, const std::vector<uint32_t>& tensors);
+CreatedCount count_created(const LeakAnalysis& analysis, const std::vector<uint32_t>& tensors);
 
 // Two fifths or more are alive.
-bool mostly_kept(const Made& made);
+bool mostly_kept(const CreatedCount& made);
 
 // Whether seven of eight tensors of this dump, or more, are among those of the last one.
 bool nearly_all_stay(const LeakAnalysis& analysis, size_t dump, const std::vector<uint32_t>& tensors,

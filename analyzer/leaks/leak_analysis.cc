@@ -219,7 +219,7 @@ void LeakAnalysis::join_named_entries() {
 std::vector<Series> LeakAnalysis::containers() const {
   std::vector<const Series*> piling_up;
   for (const Series& series : series_) {
-    if (series.container && timeline_.piles_up(series.growth)) piling_up.push_back(&series);
+    if (series.container && timeline_.is_accumulating(series.growth)) piling_up.push_back(&series);
   }
   return by_container(piling_up);
 }
@@ -286,7 +286,7 @@ std::vector<uint32_t> that_go_with(const View& view, const Retention& retention,
   std::vector<uint32_t> result;
   const auto goes = [&](uint32_t tensor) {
     return std::binary_search(tensors.begin(), tensors.end(), tensor) || view.dump.references.freed(tensor) ||
-           retention.mere_base(tensor);
+           retention.is_only_a_base(tensor);
   };
   for (uint32_t tensor : tensors) {
     const uint32_t storage = view.dump.tensors[tensor].storage;
@@ -305,9 +305,9 @@ void LeakAnalysis::add(LeakFinding finding, std::span<const uint32_t> nodes) {
   explain(nodes);
   std::sort(finding.tensors.begin(), finding.tensors.end());
   finding.tensors.erase(std::unique(finding.tensors.begin(), finding.tensors.end()), finding.tensors.end());
-  std::vector<MadeAt> memory = memory_of(that_go_with(last(), retention(), finding.tensors));
+  std::vector<CreationSite> memory = memory_of(that_go_with(last(), retention(), finding.tensors));
   uint64_t elsewhere = 0, all = 0;
-  for (const MadeAt& made : memory) {
+  for (const CreationSite& made : memory) {
     all += made.bytes;
     if (last().places.at(made.site).where != last().places.at(finding.site).where) elsewhere += made.bytes;
   }
@@ -364,7 +364,7 @@ uint64_t LeakAnalysis::bytes_of(size_t dump, std::span<const uint32_t> tensors) 
 }
 
 uint32_t LeakAnalysis::site_of(std::span<const uint32_t> tensors) const {
-  if (const std::vector<MadeAt> memory = memory_of(tensors); !memory.empty()) return memory.front().site;
+  if (const std::vector<CreationSite> memory = memory_of(tensors); !memory.empty()) return memory.front().site;
   std::map<uint32_t, size_t> counts;
   for (uint32_t tensor : tensors) {
     ++counts[effective_site(last().dump, last().accounts, last().places, tensor)];
@@ -374,22 +374,23 @@ uint32_t LeakAnalysis::site_of(std::span<const uint32_t> tensors) const {
   return most == counts.end() ? 0 : most->first;
 }
 
-std::vector<MadeAt> LeakAnalysis::memory_of(std::span<const uint32_t> tensors) const {
+std::vector<CreationSite> LeakAnalysis::memory_of(std::span<const uint32_t> tensors) const {
   std::vector<uint32_t> items;
   for (uint32_t tensor : tensors) items.push_back(last().accounts.item_of_tensor(tensor));
   std::sort(items.begin(), items.end());
   items.erase(std::unique(items.begin(), items.end()), items.end());
-  std::map<std::string, MadeAt> lines;
+  std::map<std::string, CreationSite> lines;
   for (uint32_t item : items) {
     const Item& entry = last().accounts.items()[item];
     if (entry.bytes == 0 || entry.site == 0) continue;
-    MadeAt& made = lines[last().places.at(entry.site).where];
+    CreationSite& made = lines[last().places.at(entry.site).where];
     made.site = entry.site;
     made.bytes += entry.bytes;
   }
-  std::vector<MadeAt> result;
+  std::vector<CreationSite> result;
   for (const auto& [where, made] : lines) result.push_back(made);
-  std::stable_sort(result.begin(), result.end(), [](const MadeAt& a, const MadeAt& b) { return a.bytes > b.bytes; });
+  std::stable_sort(result.begin(), result.end(),
+                   [](const CreationSite& a, const CreationSite& b) { return a.bytes > b.bytes; });
   return result;
 }
 

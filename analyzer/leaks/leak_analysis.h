@@ -88,7 +88,7 @@ class LeakAnalysis {
   // Where most of the memory of these tensors of the last dump was made; where they have none, most of themselves.
   uint32_t site_of(std::span<const uint32_t> tensors) const;
   // Where the memory of these tensors was made, each storage's once, by line: the most bytes first.
-  std::vector<MadeAt> memory_of(std::span<const uint32_t> tensors) const;
+  std::vector<CreationSite> memory_of(std::span<const uint32_t> tensors) const;
 
  private:
   void find_series();

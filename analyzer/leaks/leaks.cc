@@ -164,8 +164,9 @@ void leave_larger_inputs(const LeakAnalysis& analysis, std::vector<GrownPlace>& 
   }
   const uint64_t first = first_larger_input(analysis.last(), tensors);
   for (GrownPlace& grown : places) {
-    const auto not_before = [&](uint32_t tensor) { return made_at(analysis.last(), tensor) >= first; };
-    if (!grown.in_place || grown.finding != kNone || !std::ranges::all_of(grown.place.tensors, not_before)) continue;
+    const auto earliest_serial = [&](uint32_t tensor) { return made_at(analysis.last(), tensor) >= first; };
+    if (!grown.in_place || grown.finding != kNone || !std::ranges::all_of(grown.place.tensors, earliest_serial))
+      continue;
     grown.larger_input = true;
     grown.counts = false;
   }
@@ -211,7 +212,7 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
   }
   for (PlaceGrowth& place : growing_places(all, analysis.timeline())) {
     const bool in_place = grows_in_place(place, analysis.timeline());
-    if (!in_place && !analysis.timeline().piles_up(place.growth)) continue;
+    if (!in_place && !analysis.timeline().is_accumulating(place.growth)) continue;
     result.places.push_back(grown_place(analysis, result.findings, std::move(place), in_place));
   }
   leave_memory_to_its_place(analysis, result.places);

@@ -47,7 +47,7 @@ class Retention {
   // Held by nothing that is known: neither Python, nor a node, nor another tensor.
   bool cpp_only(uint32_t tensor) const { return roots_[tensor] == Root::cpp; }
   // Its views hold it as their base, and nothing else does.
-  bool mere_base(uint32_t tensor) const { return mere_bases_[tensor]; }
+  bool is_only_a_base(uint32_t tensor) const { return mere_bases_[tensor]; }
 
   // What only these tensors keep (none of them being held any more).
   Retained only_by(std::span<const uint32_t> tensors, std::span<const uint32_t> nodes = {}) const;

@@ -16,7 +16,7 @@ class SiteBeginnings {
   explicit SiteBeginnings(const Dump& dump);
 
   // A serial before which nothing was made at this site; 0: not known.
-  uint64_t not_before(uint32_t site) const { return not_before_[site]; }
+  uint64_t earliest_serial(uint32_t site) const { return not_before_[site]; }
 
  private:
   std::vector<uint64_t> not_before_;

@@ -20,7 +20,7 @@ constexpr uint64_t kPart = 4;
 uint64_t unused(const Dump& dump, const Retention& retention, const Storage& storage) {
   uint64_t used = 0;
   for (uint32_t tensor : storage.tensors) {
-    if (retention.mere_base(tensor)) continue;
+    if (retention.is_only_a_base(tensor)) continue;
     if (!has(dump.tensors[tensor], format::TensorFlag::view)) return 0;
     used += dump.tensors[tensor].nbytes;
   }

@@ -27,7 +27,7 @@ using format::ReferenceRoot;
 bool kept_from_the_first(const LeakAnalysis& analysis, const std::vector<uint32_t>& tensors, uint32_t site,
                          const Births& births) {
   if (!births.even) return false;
-  const uint64_t beginning = SiteBeginnings(analysis.last().dump).not_before(site);
+  const uint64_t beginning = SiteBeginnings(analysis.last().dump).earliest_serial(site);
   uint64_t oldest = UINT64_MAX;
   for (uint32_t tensor : tensors) {
     const Item& item = analysis.last().accounts.items()[analysis.last().accounts.item_of_tensor(tensor)];
@@ -58,7 +58,7 @@ void add_variable(const LeakAnalysis& analysis, const Series& series, const std:
   suspect.tensors = retained.tensors;
   const Births births = births_of(births_of_tensors(analysis.last().dump, members), analysis.last().dump);
   take(suspect, births);
-  const Made made = ever_made(analysis, retained.tensors);
+  const CreatedCount made = count_created(analysis, retained.tensors);
   suspect.made = made.all;
   suspect.kept = made.alive;
   suspect.site = analysis.site_of(retained.tensors);

@@ -24,7 +24,7 @@ void tell_same_names_of_run_apart(std::vector<Dump>& dumps) {
     if (!same_run(dumps.front(), dump)) return;
     references.push_back(&dump.references);
   }
-  tell_same_names_apart(references);
+  distinguish_same_names(references);
 }
 
 }  // namespace
@@ -101,15 +101,15 @@ bool functions_had_returned(const Dump& before, const Dump& at_exit) {
 
 }  // namespace
 
-std::vector<LeftOut> ComparedDumps::leave_out_incomparable() {
-  std::vector<LeftOut> left_out;
+std::vector<ExcludedDump> ComparedDumps::leave_out_incomparable() {
+  std::vector<ExcludedDump> left_out;
   const bool any = std::any_of(dumps_.begin(), dumps_.end(), [](const auto& each) { return has_names(each->dump); });
   for (size_t i = dumps_.size(); i-- > 0;) {
     const Dump& dump = dumps_[i]->dump;
     if (any && !has_names(dump) && dumps_.size() > 2) {
-      left_out.push_back({dump.path, LeftOut::Why::no_names, dump.references.detail});
+      left_out.push_back({dump.path, ExcludedDump::Reason::no_names, dump.references.detail});
     } else if (i > 0 && i + 1 == dumps_.size() && functions_had_returned(dumps_[i - 1]->dump, dump)) {
-      left_out.push_back({dump.path, LeftOut::Why::functions_had_returned, ""});
+      left_out.push_back({dump.path, ExcludedDump::Reason::functions_had_returned, ""});
     } else {
       continue;
     }
@@ -125,7 +125,7 @@ std::vector<View> ComparedDumps::views() {
   return views;
 }
 
-std::vector<View> ComparedDumps::whole_views() {
+std::vector<View> ComparedDumps::unfiltered_views() {
   everything_.clear();
   std::vector<View> views;
   for (auto& opened : dumps_) views.push_back(opened->view(everything_.emplace_back(opened->select({}))));

@@ -15,10 +15,10 @@ namespace tensorscope::analyzer {
 bool has_names(const Dump& dump);
 
 // A dump that lacks what the others' growth is measured by.
-struct LeftOut {
-  enum class Why { no_names, functions_had_returned };
+struct ExcludedDump {
+  enum class Reason { no_names, functions_had_returned };
   std::string path;
-  Why why;
+  Reason why;
   std::string detail;  // of no_names: why there are none; "" where the dump does not say
 };
 
@@ -40,12 +40,12 @@ class ComparedDumps {
   void select(const Filter& filter);
   std::vector<View> views();
   // The same with everything selected. Valid until the next call.
-  std::vector<View> whole_views();
+  std::vector<View> unfiltered_views();
   // Where the selections of all dumps are empty: which filter matches nothing, and what there is; else "".
   std::optional<NoMatch> why_nothing(const Filter& filter);
   // Growth of what somebody holds needs dumps that know holders: others are left out while two remain. A dump at exit
   // is left out wherever the functions had returned whose variables held tensors.
-  std::vector<LeftOut> leave_out_incomparable();
+  std::vector<ExcludedDump> leave_out_incomparable();
   // What of the stacks that were asked for so far could not be read.
   UnreadFiles unread() const;
   // Bytes of the selection in the last dump.

@@ -294,7 +294,7 @@ bool same_run(const Dump& a, const Dump& b) {
   return !a.process.run_id.empty() && a.process.run_id == b.process.run_id;
 }
 
-Difference difference(const std::vector<View>& views, By by) {
+Difference difference(const std::vector<View>& views, GroupBy by) {
   Difference result;
   const View& first = views.front();
   const View& last = views.back();

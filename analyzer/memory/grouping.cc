@@ -19,37 +19,37 @@ struct Name {
 
 class Namer {
  public:
-  Namer(const View& view, By by)
-      : view_(view), by_(by), no_module_(by == By::module ? no_module(view.dump) : kNoModule) {}
+  Namer(const View& view, GroupBy by)
+      : view_(view), by_(by), no_module_(by == GroupBy::module ? no_module(view.dump) : kNoModule) {}
 
   // `tensor` may be kNone: a block that no tensor refers to.
   Name operator()(uint32_t site, uint32_t tensor, uint32_t thread, Device device) {
     switch (by_) {
-      case By::site:
+      case GroupBy::site:
         return {view_.places.stack_key(site), view_.places.at(site).where};
-      case By::line:
+      case GroupBy::line:
         return same(view_.places.at(site).where);
-      case By::function: {
+      case GroupBy::function: {
         const Place& place = view_.places.at(site);
         if (place.function.empty()) return same(place.where);
         const std::string& holder = place.file.empty() ? place.frame.object : place.file;
         return same(holder.empty() ? place.function : fmt::format("{} {}", holder, place.function));
       }
-      case By::module: {
+      case GroupBy::module: {
         const std::string& path = tensor == kNone ? view_.places.module_path(site) : view_.holders.module(tensor);
         return path.empty() ? Name{kNoModule, no_module_} : same(path);
       }
-      case By::device:
+      case GroupBy::device:
         return same(device.text());
-      case By::thread:
+      case GroupBy::thread:
         return same(thread_name(thread));
-      case By::dtype:
+      case GroupBy::dtype:
         return same(tensor == kNone ? kNoTensor : view_.dump.tensors[tensor].dtype_text());
-      case By::shape:
+      case GroupBy::shape:
         return same(tensor == kNone ? kNoTensor : view_.dump.tensors[tensor].shape_text());
-      case By::category:
+      case GroupBy::category:
         return same(text(tensor == kNone ? Category::workspace : view_.holders.category(tensor)));
-      case By::holder: {
+      case GroupBy::holder: {
         if (tensor == kNone) return same(kNoTensor);
         const std::vector<Holder>& holders = view_.holders.holders(tensor);
         return same(holders.empty() ? "(not known)" : holders.front().root);
@@ -69,11 +69,11 @@ class Namer {
   }
 
   const View& view_;
-  By by_;
+  GroupBy by_;
   const char* no_module_;
 };
 
-void note_site(Group& group, Places& places, uint32_t site, uint64_t bytes, By by) {
+void note_site(Group& group, Places& places, uint32_t site, uint64_t bytes, GroupBy by) {
   if (!by_place(by)) return;
   group.site_bytes[site] += bytes;
   const std::string& path = places.module_path(site);
@@ -81,7 +81,7 @@ void note_site(Group& group, Places& places, uint32_t site, uint64_t bytes, By b
 }
 
 // Memory that an autograd worker made says more by the operation it is the gradient of than by the kernel's own stack.
-void note_forward(Group& group, const Dump& dump, const Item& item, uint64_t bytes, By by) {
+void note_forward(Group& group, const Dump& dump, const Item& item, uint64_t bytes, GroupBy by) {
   if (!by_place(by) || item.allocation == kNone || dump.sites[item.site].python != 0) return;
   const uint64_t serial = dump.allocations[item.allocation].node;
   if (serial == 0) return;
@@ -94,7 +94,7 @@ void note_time(Group& group, uint64_t created_ns) {
   group.newest_ns = std::max(group.newest_ns, created_ns);
 }
 
-void prefetch(const View& view, By by) {
+void prefetch(const View& view, GroupBy by) {
   if (!by_place(by)) return;
   std::vector<uint32_t> sites;
   for (uint32_t i = 0; i < view.accounts.items().size(); ++i) {
@@ -103,14 +103,14 @@ void prefetch(const View& view, By by) {
   for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
     if (view.selection.tensor(i)) sites.push_back(view.dump.tensors[i].site);
   }
-  view.places.prefetch(sites, by == By::site);
+  view.places.prefetch(sites, by == GroupBy::site);
 }
 
 }  // namespace
 
-std::optional<By> by_named(std::string_view name) {
+std::optional<GroupBy> by_named(std::string_view name) {
   for (size_t i = 0; i < std::size(kByNames); ++i) {
-    if (name == kByNames[i]) return By(i);
+    if (name == kByNames[i]) return GroupBy(i);
   }
   return std::nullopt;
 }
@@ -138,7 +138,7 @@ std::string merge_module_paths(const std::string& a, const std::string& b) {
   return shared.empty() ? "..." : shared;
 }
 
-std::vector<Group> group(const View& view, By by) {
+std::vector<Group> group(const View& view, GroupBy by) {
   prefetch(view, by);
   Namer name(view, by);
   std::vector<Group> groups;
@@ -160,7 +160,7 @@ std::vector<Group> group(const View& view, By by) {
     if (!view.selection.item(i) || !has_memory) continue;
     const uint32_t representative = view.selection.representative(i), owner = view.selection.owner(i);
     const uint64_t bytes = view.selection.item_bytes(i);
-    const bool by_meaning = by == By::module || by == By::category || by == By::holder;
+    const bool by_meaning = by == GroupBy::module || by == GroupBy::category || by == GroupBy::holder;
     Group& group = group_of(name(item.site, by_meaning ? representative : owner, item.thread, item.device));
     if (representative != kNone) group.representatives.push_back(representative);
     group.bytes += bytes;

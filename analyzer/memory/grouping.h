@@ -20,40 +20,40 @@
 
 namespace tensorscope::analyzer {
 
-enum class By : uint8_t { site, line, function, module, dtype, device, shape, thread, category, holder };
-constexpr const char* text(By by) {
+enum class GroupBy : uint8_t { site, line, function, module, dtype, device, shape, thread, category, holder };
+constexpr const char* text(GroupBy by) {
   switch (by) {
-    case By::site:
+    case GroupBy::site:
       return "site";
-    case By::line:
+    case GroupBy::line:
       return "line";
-    case By::function:
+    case GroupBy::function:
       return "function";
-    case By::module:
+    case GroupBy::module:
       return "module";
-    case By::dtype:
+    case GroupBy::dtype:
       return "dtype";
-    case By::device:
+    case GroupBy::device:
       return "device";
-    case By::shape:
+    case GroupBy::shape:
       return "shape";
-    case By::thread:
+    case GroupBy::thread:
       return "thread";
-    case By::category:
+    case GroupBy::category:
       return "category";
-    case By::holder:
+    case GroupBy::holder:
       return "holder";
   }
   return "";
 }
 // In the order of the enumeration.
 inline constexpr auto kByNames = [] {
-  std::array<const char*, size_t(By::holder) + 1> names{};
-  for (size_t i = 0; i < names.size(); i++) names[i] = text(By(i));
+  std::array<const char*, size_t(GroupBy::holder) + 1> names{};
+  for (size_t i = 0; i < names.size(); i++) names[i] = text(GroupBy(i));
   return names;
 }();
-std::optional<By> by_named(std::string_view name);
-inline bool by_place(By by) { return by == By::site || by == By::line || by == By::function; }
+std::optional<GroupBy> by_named(std::string_view name);
+inline bool by_place(GroupBy by) { return by == GroupBy::site || by == GroupBy::line || by == GroupBy::function; }
 
 struct Group {
   std::string key;    // the same for the same group in another dump
@@ -87,6 +87,6 @@ struct View {
 std::string merge_module_paths(const std::string& a, const std::string& b);
 
 // In no particular order.
-std::vector<Group> group(const View& view, By by);
+std::vector<Group> group(const View& view, GroupBy by);
 
 }  // namespace tensorscope::analyzer

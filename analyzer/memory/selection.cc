@@ -123,7 +123,7 @@ class Matcher {
       : dump_(dump), holders_(holders), places_(places), filter_(filter) {
     for (const std::string& name : filter.categories) {
       if (category_named(name)) continue;
-      throw BadFilter({FilterField::category, FilterMistake::Reason::unknown, name, {}, category_words()});
+      throw BadFilter({FilterField::category, FilterMistake::Reason::unknown, name, {}, category_names()});
     }
   }
 

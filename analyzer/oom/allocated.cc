@@ -50,7 +50,7 @@ BalanceNode tensors(const View& view, Device device, uint64_t bytes) {
     const uint64_t own = item.bytes - item.rounding - item.outside;
     share.bytes += own;
     share.storages += 1;
-    share.modules[starred(view.holders.module(representative))] += own;
+    share.modules[with_wildcards(view.holders.module(representative))] += own;
   }
   BalanceNode result = balance_node(BalanceKind::tensors, counted(bytes));
   for (auto& [category, share] : shares) {

@@ -145,8 +145,8 @@ std::vector<Checkpoint> checkpoints(const View& view, Device device, uint64_t le
   const std::set<std::string> called = called_modules(view.dump);
   for (const auto& [module, saved] : instances) {
     if (!called.contains(module)) continue;
-    Checkpoint& candidate = candidates[starred(module)];
-    candidate.modules = starred(module);
+    Checkpoint& candidate = candidates[with_wildcards(module)];
+    candidate.modules = with_wildcards(module);
     candidate.instances += 1;
     candidate.bytes += saved.bytes;
     candidate.unused += saved.unused;

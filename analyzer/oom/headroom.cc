@@ -68,7 +68,7 @@ Fits Headroom::fits_at_most(uint64_t bytes, uint64_t request) const {
   return left() + bytes >= request ? Fits::may : Fits::no;
 }
 
-void Headroom::say_missing(Remedy& remedy, uint64_t bytes, uint64_t request) const {
+void Headroom::fill_missing(Remedy& remedy, uint64_t bytes, uint64_t request) const {
   if (remedy.fits != Fits::no) return;
   if (!about_.device.is_cpu()) {
     remedy.missing = fit_.of_request(request).missing(bytes);

@@ -41,8 +41,8 @@ class Headroom {
   Fits fits_at_most(uint64_t bytes, uint64_t request) const;
   Fits fits_at_most(uint64_t bytes) const { return fits_at_most(bytes, about_.request); }
   // Fills what is missing still where the answer is no; free pieces of the allocator count as well.
-  void say_missing(Remedy& remedy, uint64_t bytes, uint64_t request) const;
-  void say_missing(Remedy& remedy, uint64_t bytes) const { say_missing(remedy, bytes, about_.request); }
+  void fill_missing(Remedy& remedy, uint64_t bytes, uint64_t request) const;
+  void fill_missing(Remedy& remedy, uint64_t bytes) const { fill_missing(remedy, bytes, about_.request); }
 
  private:
   uint64_t left() const { return dump_.failure ? dump_.failure->left_bytes : 0; }

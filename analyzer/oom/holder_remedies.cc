@@ -68,7 +68,7 @@ class HolderFinder {
     remedy.fits = headroom_.fits(freed);
     if (remedy.at_most && remedy.fits == Fits::yes) remedy.fits = Fits::may;
     remedy.stays = headroom_.in_private_pools(freed);
-    headroom_.say_missing(remedy, freed.bytes - std::min(remedy.stays, freed.bytes) + about_.cached.common);
+    headroom_.fill_missing(remedy, freed.bytes - std::min(remedy.stays, freed.bytes) + about_.cached.common);
     found_.push_back(std::move(remedy));
     return true;
   }

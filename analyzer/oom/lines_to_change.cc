@@ -31,7 +31,7 @@ std::string LinesToChange::call_of(const std::string& modules) const {
   for (const Node& node : dump.nodes) {
     if (!node.alive || node.site == 0) continue;
     uint32_t call = facts_.call(node.site);
-    while (call != 0 && starred(facts_.path(call)) != modules) call = facts_.outer_call(call);
+    while (call != 0 && with_wildcards(facts_.path(call)) != modules) call = facts_.outer_call(call);
     if (call == 0) continue;
     std::string line = first_user_line(dump.python_frames[call].parent);
     if (!line.empty()) return line;

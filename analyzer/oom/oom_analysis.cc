@@ -73,7 +73,7 @@ OomAnalysis oom_analysis_of(const std::vector<View>& whole, const std::vector<Vi
     if (memory.device == device) analysis.cached = free_memory(&memory);
   }
   analysis.balance = device.is_cpu() ? host_balance(view) : device_balance(view, device, analysis.cached);
-  analysis.places = group(on_device.back(), By::line);
+  analysis.places = group(on_device.back(), GroupBy::line);
   std::erase_if(analysis.places, [](const Group& group) { return group.bytes == 0; });
   std::stable_sort(analysis.places.begin(), analysis.places.end(), [](const Group& a, const Group& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.label < b.label;
@@ -90,7 +90,7 @@ OomAnalysis oom_analysis_of(const std::vector<View>& whole, const std::vector<Vi
   } else if (!view.dump.references.complete) {
     analysis.remedies_missing = OomAnalysis::Missing::some_references;
   }
-  if (on_device.size() > 1) analysis.growth = difference(on_device, By::line);
+  if (on_device.size() > 1) analysis.growth = difference(on_device, GroupBy::line);
   analysis.suspects = find_leaks({on_device.back()}, false).suspects;
   return analysis;
 }

@@ -126,7 +126,7 @@ class ProgramFinder {
     remedy.backward_elsewhere = running_.backward_seen();
     remedy.set_bound(most, saved_by_loop(nodes, passes.last));
     remedy.fits = headroom_.fits_at_most(most);
-    headroom_.say_missing(remedy, most + about_.cached.common);
+    headroom_.fill_missing(remedy, most + about_.cached.common);
     found_.push_back(std::move(remedy));
     return true;
   }
@@ -153,7 +153,7 @@ class ProgramFinder {
       remedy.inputs = one.inputs;
       remedy.batch_norm = one.batch_norm;
       remedy.fits = headroom_.fits_at_most(stays_free);
-      headroom_.say_missing(remedy, stays_free + about_.cached.common);
+      headroom_.fill_missing(remedy, stays_free + about_.cached.common);
       found_.push_back(std::move(remedy));
     }
   }
@@ -221,7 +221,7 @@ class ProgramFinder {
     if (remedy.fits == Fits::no && headroom_.fits_at_most(remedy.bytes + others / 2, request) != Fits::no) {
       remedy.fits = Fits::unknown;
     }
-    headroom_.say_missing(remedy, remedy.bytes + others / 2 + about_.cached.common, request);
+    headroom_.fill_missing(remedy, remedy.bytes + others / 2 + about_.cached.common, request);
     found_.push_back(std::move(remedy));
   }
 
@@ -267,7 +267,7 @@ class ProgramFinder {
     remedy.set_bound(most, std::min(most, lower_precision_gain(NotKnown::whole)));
     remedy.where = lines_.forward();
     remedy.fits = headroom_.fits_at_most(remedy.bytes);
-    headroom_.say_missing(remedy, remedy.bytes + about_.cached.common);
+    headroom_.fill_missing(remedy, remedy.bytes + about_.cached.common);
     found_.push_back(std::move(remedy));
   }
 

@@ -58,7 +58,7 @@ class Finder {
 
  private:
   void add(Remedy remedy) {
-    headroom_.say_missing(remedy, remedy.bytes);
+    headroom_.fill_missing(remedy, remedy.bytes);
     found_.push_back(std::move(remedy));
   }
 

@@ -116,7 +116,7 @@ class StepFinder {
     remedy.where = where_;
     remedy.in_step = running_.in_optimizer();
     remedy.fits = headroom_.fits_at_most(remedy.bytes, request);
-    headroom_.say_missing(remedy, remedy.bytes + about_.cached.common, request);
+    headroom_.fill_missing(remedy, remedy.bytes + about_.cached.common, request);
     found_.push_back(std::move(remedy));
   }
 

@@ -87,7 +87,7 @@ class Evidence {
   bool runs_in_torch(std::string_view function) const {
     return frames_.torch_function(dump_.tensors[tensor_].site, function);
   }
-  Answer left_module_call() const { return answer(outputs_.left_a_call(tensor_)); }
+  Answer left_module_call() const { return answer(outputs_.returned_from_call(tensor_)); }
   Answer cast_of_leaf() const {
     const uint32_t node = links_.grad_fn(tensor_);
     if (node == kNoNode || dump_.graph.class_name(node) != "ToCopyBackward0") return Answer::no;
@@ -226,7 +226,7 @@ const char* text(CategorySource source) {
   return "";
 }
 
-std::vector<std::string> category_words() {
+std::vector<std::string> category_names() {
   std::vector<std::string> words;
   for (size_t i = 1; i <= kCategories; ++i) {
     std::string word = text(Category(i % kCategories));

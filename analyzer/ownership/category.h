@@ -27,7 +27,7 @@ using category::text;
 // "optimizer state", "KV cache": also with '-' or '_', in any case.
 std::optional<Category> category_named(std::string_view name);
 // "parameter", "optimizer-state", ...: what --category takes, unknown last.
-std::vector<std::string> category_words();
+std::vector<std::string> category_names();
 
 // Where a tensor's category comes from.
 enum class CategorySource : uint8_t {

@@ -124,7 +124,7 @@ ModuleOutputs::ModuleOutputs(const Dump& dump, const FrameFacts& facts, const Te
 }
 
 std::vector<std::string> ModuleOutputs::names(uint32_t tensor) const {
-  if (!left_a_call(tensor)) return {};
+  if (!returned_from_call(tensor)) return {};
   std::vector<uint32_t> left;
   const uint32_t site = creation_site(dump_, tensor, links_.creator(tensor));
   for (uint32_t call = facts_.call(site); call != 0; call = facts_.outer_call(call)) {

@@ -22,7 +22,7 @@ class ModuleOutputs {
   // All three must outlive it.
   ModuleOutputs(const Dump& dump, const FrameFacts& facts, const TensorLinks& links);
 
-  bool left_a_call(uint32_t tensor) const { return !outermost_.empty() && outermost_[tensor] != 0; }
+  bool returned_from_call(uint32_t tensor) const { return !outermost_.empty() && outermost_[tensor] != 0; }
   // The outermost module first: "model.layers.3.attn.out", "model.layers.3.attn.proj.out". Empty: it left no call.
   std::vector<std::string> names(uint32_t tensor) const;
 

@@ -80,15 +80,16 @@ void AskedProcess::look(std::chrono::steady_clock::duration waited, uint64_t tim
   if (done) target.forget_answer();
 }
 
-std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, AskFor what, std::string& problem) {
-  const bool by_file = what != AskFor::dump;
-  std::optional<TargetProcess> target = TargetProcess::open(pid, by_file ? AskBy::file : AskBy::signal, problem);
+std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, RequestKind what, std::string& problem) {
+  const bool by_file = what != RequestKind::dump;
+  std::optional<TargetProcess> target =
+      TargetProcess::open(pid, by_file ? RequestMethod::file : RequestMethod::signal, problem);
   if (!target) return nullptr;
   if (target->directories().empty()) {
     problem = fmt::format("cannot find the dump directory of process {}. Nothing was sent.", pid);
     return nullptr;
   }
-  auto asked = std::make_unique<AskedProcess>(std::move(*target), what == AskFor::top);
+  auto asked = std::make_unique<AskedProcess>(std::move(*target), what == RequestKind::top);
   asked->by_file = by_file || asked->target.has_own_handler();
   return asked;
 }

@@ -53,9 +53,9 @@ struct AskedProcess {
   std::string problem;  // why there is none
 };
 
-enum class AskFor : uint8_t { dump, dump_by_file, top };  // dump: by its signal where it has no handler of its own
+enum class RequestKind : uint8_t { dump, dump_by_file, top };  // dump: by its signal where it has no handler of its own
 
 // Null: `problem` says why it cannot be asked.
-std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, AskFor what, std::string& problem);
+std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, RequestKind what, std::string& problem);
 
 }  // namespace tensorscope::process

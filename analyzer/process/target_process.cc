@@ -157,7 +157,7 @@ std::vector<JobProcess> profiled_ranks() {
   return found;
 }
 
-std::string process_words(pid_t pid) {
+std::string process_phrase(pid_t pid) {
   const std::vector<std::string> words = split_at_zero(read_process_file(pid, "cmdline").value_or(""));
   std::string program = words.empty() ? "" : fs::path(words.front()).filename().string();
   for (size_t at = 1; at < words.size(); ++at) {
@@ -204,7 +204,7 @@ TargetProcess::~TargetProcess() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-std::optional<TargetProcess> TargetProcess::open(pid_t pid, AskBy by, std::string& problem) {
+std::optional<TargetProcess> TargetProcess::open(pid_t pid, RequestMethod by, std::string& problem) {
   constexpr const char* kNothing = "Nothing was sent.";
   TargetProcess target(pid);
   std::optional<std::string> status = read_process_file(pid, "status");
@@ -241,19 +241,19 @@ std::optional<TargetProcess> TargetProcess::open(pid_t pid, AskBy by, std::strin
   for (std::string& entry : split_at_zero(*environ)) environment.push_back(std::move(entry));
   target.signal_ = signal_of(variable(environment, "TENSORSCOPE_SIGNAL"));
   const bool collector = target.has_collector();
-  if (by == AskBy::signal && target.signal_ == 0) {
+  if (by == RequestMethod::signal && target.signal_ == 0) {
     problem = fmt::format("process {} runs with TENSORSCOPE_SIGNAL=off{}. {}", pid,
                           collector ? "; use --no-signal" : "; it writes no dumps on request", kNothing);
     return std::nullopt;
   }
   status = read_process_file(pid, "status");
-  if (by == AskBy::signal && (!status || !catches(*status, target.signal_))) {
+  if (by == RequestMethod::signal && (!status || !catches(*status, target.signal_))) {
     problem = fmt::format(
         "process {} does not handle signal {}: it has no tensor yet, or tensorscope is switched off in it. {}", pid,
         target.signal_, kNothing);
     return std::nullopt;
   }
-  if (by == AskBy::file && (!status || !collector)) {
+  if (by == RequestMethod::file && (!status || !collector)) {
     problem = fmt::format(
         "process {} has no collector thread: it has no tensor yet, or tensorscope is switched off in it. Nothing was "
         "sent.",

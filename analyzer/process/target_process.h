@@ -12,13 +12,13 @@
 namespace tensorscope::process {
 
 // How a process is asked: by its signal, or by a file that its collector thread looks for (rules/request_name.h).
-enum class AskBy { signal, file };
+enum class RequestMethod { signal, file };
 
 class TargetProcess {
  public:
   // Opens the process and checks that it would answer; else nothing, and `problem` is one line that says why. Nothing
   // is ever sent by it.
-  static std::optional<TargetProcess> open(pid_t pid, AskBy by, std::string& problem);
+  static std::optional<TargetProcess> open(pid_t pid, RequestMethod by, std::string& problem);
   TargetProcess(TargetProcess&& other) noexcept;
   TargetProcess& operator=(TargetProcess&&) = delete;
   ~TargetProcess();
@@ -77,7 +77,7 @@ struct JobProcess {
 };
 std::vector<JobProcess> profiled_ranks();
 // "4243 (train.py, rank 0)".
-std::string process_words(pid_t pid);
+std::string process_phrase(pid_t pid);
 
 // The signal that a TENSORSCOPE_SIGNAL of this value means: "SIGUSR2", "usr2", "12"; 0: off; SIGUSR1 for what is wrong.
 int signal_of(const std::string& value);

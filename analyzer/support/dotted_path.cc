@@ -22,7 +22,7 @@ bool within(std::string_view inner, std::string_view outer) {
   return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '.');
 }
 
-std::string starred(std::string_view path) {
+std::string with_wildcards(std::string_view path) {
   std::string result;
   for (std::string_view part : path_parts(path)) {
     if (part.data() != path.data()) result += '.';

@@ -19,6 +19,6 @@ std::vector<std::string_view> path_parts(std::string_view path);
 bool within(std::string_view inner, std::string_view outer);
 
 // "model.layers.3.attn" is "model.layers.*.attn".
-std::string starred(std::string_view path);
+std::string with_wildcards(std::string_view path);
 
 }  // namespace tensorscope::analyzer

@@ -32,7 +32,7 @@ std::string tables_page() {
     page +=
         fmt::format("### {}\n\n{}\n\n| column | type | meaning |\n| --- | --- | --- |\n", table.name, table.meaning);
     for (const Column& column : table.columns) {
-      page += fmt::format("| {} | {} | {} |\n", column.name, type_word(column.type), column.meaning);
+      page += fmt::format("| {} | {} | {} |\n", column.name, type_name(column.type), column.meaning);
     }
     page += '\n';
   }
@@ -46,7 +46,7 @@ std::string tables_list() {
   for (const Table& table : all_tables()) {
     list += fmt::format("{}: {}\n", table.name, table.meaning);
     for (const Column& column : table.columns) {
-      list += fmt::format("  {:<22} {:<7} {}\n", column.name, type_word(column.type), column.meaning);
+      list += fmt::format("  {:<22} {:<7} {}\n", column.name, type_name(column.type), column.meaning);
     }
   }
   for (const View& view : all_views()) list += fmt::format("{}: a view. {}\n", view.name, view.meaning);

@@ -35,7 +35,7 @@ const Table* table_named(std::string_view name) {
   return nullptr;
 }
 
-const char* type_word(Type type) {
+const char* type_name(Type type) {
   switch (type) {
     case Type::int64:
       return "int64";

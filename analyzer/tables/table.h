@@ -52,7 +52,7 @@ std::span<const Table> recording_tables();
 // All of them, in the order of docs/tables.md.
 const std::vector<Table>& all_tables();
 const Table* table_named(std::string_view name);
-const char* type_word(Type type);  // "int64", "double", "bool", "text"
+const char* type_name(Type type);  // "int64", "double", "bool", "text"
 
 // Some rows of one table.
 struct Batch {

@@ -61,7 +61,7 @@ std::string instead_words(const NoMatch& answer) {
 
 }  // namespace
 
-std::string filter_mistake_words(const FilterMistake& mistake) {
+std::string filter_mistake_phrase(const FilterMistake& mistake) {
   switch (mistake.reason) {
     case FilterMistake::Reason::unknown:
       return unknown_value(mistake);
@@ -79,7 +79,7 @@ std::string filter_mistake_words(const FilterMistake& mistake) {
                      present_words(mistake));
 }
 
-std::string no_match_words(const NoMatch& answer) {
+std::string no_match_phrase(const NoMatch& answer) {
   if (answer.reason == NoMatch::Reason::no_tensors) return "no live tensors";
   if (answer.reason == NoMatch::Reason::all_together) {
     return "each filter matches something, but nothing matches all of them";

@@ -8,8 +8,8 @@
 namespace tensorscope::text {
 
 // "invalid value 'float3' for --dtype: there is no such dtype; did you mean float32? the dump has float32, int64."
-std::string filter_mistake_words(const analyzer::FilterMistake& mistake);
+std::string filter_mistake_phrase(const analyzer::FilterMistake& mistake);
 // "nothing matches --name 'loss'; the dump has losses[3]". One line without a full stop.
-std::string no_match_words(const analyzer::NoMatch& answer);
+std::string no_match_phrase(const analyzer::NoMatch& answer);
 
 }  // namespace tensorscope::text

@@ -23,7 +23,7 @@ const std::string& example(const std::set<std::string>& libraries) {
 
 }  // namespace
 
-std::string unread_words(const analyzer::UnreadFiles& files, std::string_view consequence) {
+std::string unread_phrase(const analyzer::UnreadFiles& files, std::string_view consequence) {
   if (files.empty()) return "";
   std::vector<std::string> lacks;
   std::string advice;
@@ -51,11 +51,11 @@ std::string unread_words(const analyzer::UnreadFiles& files, std::string_view co
   return sentence;
 }
 
-std::string unread_names_words(const analyzer::UnreadFiles& files) {
+std::string unread_names_phrase(const analyzer::UnreadFiles& files) {
   if (files.switched_off) return "";
   analyzer::UnreadFiles said;
   said.libraries = files.libraries;
-  return unread_words(said, "what depends on names of functions may be missing, or be shown by address");
+  return unread_phrase(said, "what depends on names of functions may be missing, or be shown by address");
 }
 
 }  // namespace tensorscope::text

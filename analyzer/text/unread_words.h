@@ -10,10 +10,10 @@ namespace tensorscope::text {
 
 // "2 libraries could not be read here (/opt/torch/lib/libtorch_cpu.so), so CONSEQUENCE. Run this on ..."; "" where no
 // file is missing.
-std::string unread_words(const analyzer::UnreadFiles& files, std::string_view consequence);
+std::string unread_phrase(const analyzer::UnreadFiles& files, std::string_view consequence);
 
 // The same of an answer that shows names of functions: which libraries it lacks. What was switched off, and what was
 // not recorded, is said elsewhere: "" where nothing else is missing.
-std::string unread_names_words(const analyzer::UnreadFiles& files);
+std::string unread_names_phrase(const analyzer::UnreadFiles& files);
 
 }  // namespace tensorscope::text

@@ -28,7 +28,7 @@ TopNames compared(const analyzer::Dump& dump, const analyzer::Dump& named) {
 }  // namespace
 
 std::unique_ptr<TopSampler> TopSampler::open(pid_t pid, const analyzer::SymbolOptions& symbols, std::string& problem) {
-  auto asked = process::open_asked_process(pid, process::AskFor::top, problem);
+  auto asked = process::open_asked_process(pid, process::RequestKind::top, problem);
   return asked ? std::unique_ptr<TopSampler>(new TopSampler(std::move(asked), symbols)) : nullptr;
 }
 

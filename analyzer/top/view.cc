@@ -8,17 +8,18 @@ namespace tensorscope::top {
 
 namespace {
 
-using analyzer::By;
 using analyzer::Group;
+using analyzer::GroupBy;
 
-constexpr By kViews[] = {By::line, By::module, By::category, By::function, By::holder, By::dtype};
+constexpr GroupBy kViews[] = {GroupBy::line,     GroupBy::module, GroupBy::category,
+                              GroupBy::function, GroupBy::holder, GroupBy::dtype};
 
 bool has_word(const std::string& text, const std::string& word) {
   const auto same = [](char a, char b) { return tolower(uint8_t(a)) == tolower(uint8_t(b)); };
   return std::search(text.begin(), text.end(), word.begin(), word.end(), same) != text.end();
 }
 
-std::string label_of(const Group& group, By by, analyzer::OpenedDump& opened) {
+std::string label_of(const Group& group, GroupBy by, analyzer::OpenedDump& opened) {
   std::string label = group.label.empty() ? "(none)" : group.label;
   if (!analyzer::by_place(by)) return label;
   if (!group.modules.empty()) label += "  [" + group.modules + "]";
@@ -28,7 +29,7 @@ std::string label_of(const Group& group, By by, analyzer::OpenedDump& opened) {
 
 }  // namespace
 
-std::vector<Group> TopView::groups(By by) {
+std::vector<Group> TopView::groups(GroupBy by) {
   const analyzer::Selection everything = sample_->choose({});
   return analyzer::group(sample_->view(everything), by);
 }
@@ -45,9 +46,9 @@ void TopView::take(std::shared_ptr<analyzer::OpenedDump> sample) {
 
 void TopView::mark() {
   marked_.clear();
-  std::vector<By> views(std::begin(kViews), std::end(kViews));
+  std::vector<GroupBy> views(std::begin(kViews), std::end(kViews));
   if (std::find(views.begin(), views.end(), by_) == views.end()) views.push_back(by_);
-  for (By by : views) {
+  for (GroupBy by : views) {
     for (const Group& group : groups(by)) marked_[by][group.key] += group.bytes;
   }
   marked_total_ = sample_->accounts.total_bytes();

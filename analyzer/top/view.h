@@ -20,7 +20,7 @@ inline constexpr std::array<const char*, 4> kTopSorts = {"bytes", "growth", "cou
 
 class TopView {
  public:
-  TopView(analyzer::By by, TopSort sort, std::string filter) : by_(by), sort_(sort), filter_(std::move(filter)) {}
+  TopView(analyzer::GroupBy by, TopSort sort, std::string filter) : by_(by), sort_(sort), filter_(std::move(filter)) {}
 
   // The first sample is the mark.
   void take(std::shared_ptr<analyzer::OpenedDump> sample);
@@ -30,7 +30,7 @@ class TopView {
   analyzer::UnreadFiles unread() const { return sample_ ? sample_->places.unread().files() : analyzer::UnreadFiles(); }
 
   // Whether rows are by what only a look at the program's objects tells.
-  bool needs_names() const { return by_ == analyzer::By::category || by_ == analyzer::By::holder; }
+  bool needs_names() const { return by_ == analyzer::GroupBy::category || by_ == analyzer::GroupBy::holder; }
 
   void next_view();
   void next_sort();
@@ -50,14 +50,14 @@ class TopView {
 
  private:
   using Bytes = std::map<std::string, uint64_t>;  // by key of a group
-  std::vector<analyzer::Group> groups(analyzer::By by);
+  std::vector<analyzer::Group> groups(analyzer::GroupBy by);
   void update();
 
-  analyzer::By by_;
+  analyzer::GroupBy by_;
   TopSort sort_;
   std::string filter_;
   std::shared_ptr<analyzer::OpenedDump> sample_;
-  std::map<analyzer::By, Bytes> marked_;
+  std::map<analyzer::GroupBy, Bytes> marked_;
   uint64_t marked_total_ = 0, mark_ns_ = 0;
   std::vector<TopRow> rows_;
   size_t first_ = 0;

@@ -179,8 +179,8 @@ class OnlyHereMaker {
     }
   }
 
-  OnlyHere take(const std::vector<std::string>& names) const {
-    OnlyHere result;
+  UnmatchedNames take(const std::vector<std::string>& names) const {
+    UnmatchedNames result;
     std::vector<std::tuple<uint64_t, uint32_t, uint64_t>> in_time;
     for (const auto& [name, seen] : names_) in_time.emplace_back(seen.first, name, seen.second);
     std::sort(in_time.begin(), in_time.end());

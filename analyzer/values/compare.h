@@ -43,7 +43,7 @@ struct OneSidedStep {
   uint64_t values = 0;
 };
 // What one run alone has.
-struct OnlyHere {
+struct UnmatchedNames {
   std::vector<OneSided> names;      // names that the other run never had, in the order of their first values
   std::vector<OneSidedStep> steps;  // steps that the other run does not have
   uint64_t values = 0;              // of names and steps that both have
@@ -92,7 +92,7 @@ struct RunComparison {
   std::optional<FirstDifference> first;
   std::optional<RaisedAlone> raised;  // the first
   std::vector<StepDifference> steps;  // in the order of time of run A
-  OnlyHere only_a, only_b;
+  UnmatchedNames only_a, only_b;
   std::vector<ChangedClass> classes;
   std::vector<ChangedDtype> dtypes;
   std::vector<std::pair<int, Tolerance>> tolerances;  // that were used, by dtype

@@ -87,7 +87,7 @@ ValuesFile::ValuesFile(std::unique_ptr<analyzer::ByteSource> source, const std::
 
 bool ValuesFile::read_more() {
   const uint32_t before = chunks_;
-  source_->look_again();
+  source_->refresh_size();
   walk();
   return chunks_ != before;
 }

@@ -13,6 +13,7 @@ export default tseslint.config({
     "@typescript-eslint/no-unnecessary-type-assertion": "error",
     "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
     eqeqeq: "error",
+    "max-len": ["error", 120],
     "no-constant-condition": "error",
     "no-fallthrough": "error",
     "no-loss-of-precision": "error",

@@ -74,8 +74,8 @@ void wake_collector();
 // For a call that wants a process with one thread, and before a filter of system calls for all threads: the profiler's
 // threads end as soon as they have nothing to do, so many milliseconds later at the latest. False: they did not, and
 // all is as it was. Context: a thread of the program.
-bool end_for_a_moment(unsigned patience_ms = 1000);
-void begin_again();
+bool suspend(unsigned patience_ms = 1000);
+void resume();
 
 // Around fork (called by hooks/process/fork.cc from pthread_atfork handlers, before the tables' own).
 void before_fork();

@@ -296,14 +296,14 @@ bool queue(Waiter& waiter) {
 
 void wake_collector() { futex_change_and_wake(g_wake); }
 
-bool end_for_a_moment(unsigned patience_ms) {
+bool suspend(unsigned patience_ms) {
   constexpr timespec kMillisecond = {0, 1'000'000};
   wait_until_started();
   for (unsigned i = 0; i < patience_ms && collector_works(); ++i) nanosleep(&kMillisecond, nullptr);
   return stop_collector();
 }
 
-void begin_again() {
+void resume() {
   const MutexGuard guard(g_control);
   if (start_thread()) return;
   set_coverage(Subject::signal_trigger, Seen::no, "no thread can be made any more: the program has changed namespaces");

@@ -34,7 +34,7 @@ void show_settings(const char* settings) {
 
 void open_settings_file() {
   if (g_settings == nullptr) return;
-  const int file = out_of_the_way(memfd_create(rules::kSettingsName, MFD_CLOEXEC));
+  const int file = move_to_high_number(memfd_create(rules::kSettingsName, MFD_CLOEXEC));
   if (file >= 0) [[maybe_unused]]
     const ssize_t written = write(file, g_settings, g_settings_size);
 }

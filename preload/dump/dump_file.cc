@@ -49,7 +49,7 @@ bool DumpFile::fail(const char* what, int error) {
 
 bool DumpFile::Descriptor::remember(int opened) {
   struct stat status;
-  number = out_of_the_way(opened);
+  number = move_to_high_number(opened);
   programs = !has_private_descriptors();
   if (number < 0 || fstat(number, &status) != 0) return false;
   device = status.st_dev;
@@ -57,13 +57,13 @@ bool DumpFile::Descriptor::remember(int opened) {
   return true;
 }
 
-bool DumpFile::Descriptor::still_ours() const {
+bool DumpFile::Descriptor::is_own_file() const {
   struct stat status;
   return number >= 0 && fstat(number, &status) == 0 && status.st_dev == device && status.st_ino == inode;
 }
 
 void DumpFile::Descriptor::close_ours() {
-  if (still_ours()) close(number);
+  if (is_own_file()) close(number);
   number = -1;
 }
 
@@ -110,7 +110,7 @@ bool DumpFile::write_all(const void* data, size_t size) {
   constexpr size_t kPiece = size_t{1} << 20;
   const char* next = static_cast<const char*>(data);
   while (size > 0) {
-    if (!file_.still_ours()) return fail("write (the program closed the descriptor)", EBADF);
+    if (!file_.is_own_file()) return fail("write (the program closed the descriptor)", EBADF);
     const SignalTaken no_end(SIGXFSZ);  // of a limit on the size of files
     const ssize_t written = write(file_.number, next, size < kPiece ? size : kPiece);
     if (written < 0 && errno == EINTR) continue;
@@ -127,7 +127,7 @@ bool DumpFile::write_all(const void* data, size_t size) {
 // full. Errors change nothing: then they wait.
 void DumpFile::send_to_disk() {
   constexpr uint64_t kPiece = uint64_t{2} << 20;
-  if (!write_through_ || bytes_ - on_disk_ < kPiece || !file_.still_ours()) return;
+  if (!write_through_ || bytes_ - on_disk_ < kPiece || !file_.is_own_file()) return;
   constexpr unsigned kWait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   sync_file_range(file_.number, off64_t(on_disk_), off64_t(bytes_ - on_disk_), kWait);
   posix_fadvise(file_.number, off_t(on_disk_), off_t(bytes_ - on_disk_), POSIX_FADV_DONTNEED);
@@ -154,7 +154,7 @@ bool DumpFile::append(uint32_t type, const void* payload, size_t length) {
 }
 
 int DumpFile::link_unnamed(const char* name) {
-  if (!file_.still_ours()) {
+  if (!file_.is_own_file()) {
     errno = EBADF;
     return -1;
   }
@@ -182,7 +182,7 @@ int DumpFile::rename_named(const char* name) {
 bool DumpFile::give_name(const char* name) {
   if (error_ == EEXIST) error_ = 0;
   if (error_ != 0) return false;
-  if (!directory_.still_ours()) return fail("name the file (the program closed the descriptor)", EBADF);
+  if (!directory_.is_own_file()) return fail("name the file (the program closed the descriptor)", EBADF);
   if ((temporary_[0] == 0 ? link_unnamed(name) : rename_named(name)) != 0) return fail("name the file", errno);
   temporary_[0] = 0;
   return true;

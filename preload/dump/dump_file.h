@@ -71,7 +71,7 @@ class DumpFile : public ChunkSink {
     dev_t device = 0;
     ino_t inode = 0;
     bool remember(int opened);
-    bool still_ours() const;
+    bool is_own_file() const;
     void close_ours();
   };
 

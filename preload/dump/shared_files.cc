@@ -149,10 +149,10 @@ void look_at_others(Look& look) {
   const auto first = look.holders + std::min<size_t>(look.count, look.holders[0].pid == own ? 1 : 0);
   std::sort(first, look.holders + look.count,
             [](const SharedHolder& a, const SharedHolder& b) { return a.bytes > b.bytes; });
-  const SharedHolder nobodys = look.files.nobodys();
-  if (nobodys.files == 0) return;
+  const SharedHolder unheld = look.files.unheld();
+  if (unheld.files == 0) return;
   if (look.count == SharedFiles::kMaxHolders) --look.count;
-  look.holders[look.count++] = nobodys;
+  look.holders[look.count++] = unheld;
 }
 
 void look_on_this_thread(TimedThread::Shared& shared) {
@@ -260,7 +260,7 @@ SharedHolder FileHolders::process() const {
   return sum;
 }
 
-SharedHolder FileHolders::nobodys() const {
+SharedHolder FileHolders::unheld() const {
   SharedHolder sum;
   uint64_t largest = 0;
   for (size_t i = 0; i < count_; ++i) {

@@ -52,7 +52,7 @@ class FileHolders {
   // What this process holds.
   SharedHolder process() const;
   // What no process holds that was looked at.
-  SharedHolder nobodys() const;
+  SharedHolder unheld() const;
   bool is_full() const { return full_; }
 
  private:

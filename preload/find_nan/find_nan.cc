@@ -99,7 +99,7 @@ void look_at_readers(OperationThread& thread, const OperationFrame& frame, const
     if ((mark.flags & Mark::kBad) == 0 || mark.origin == 0) continue;
     if (!g_find.possible.waits_for_node(mark.origin, node) || !any_not_finite(view)) continue;
     const bool scaled = g_find.scaler.load(std::memory_order_relaxed) != FindNan::Scaler::none;
-    thread.say_now |= g_find.possible.leave_node(mark.origin, scaled);
+    thread.say_now |= g_find.possible.end_node(mark.origin, scaled);
   }
 }
 
@@ -262,8 +262,8 @@ void judge(OperationThread& thread, OperationFrame& frame, const OperationResult
     }
   }
   if (frame.origin != 0) return mark_all(Mark::kBad, frame.origin);
-  if (g_find.possible.all_said()) {
-    g_find.possible.count_later();
+  if (g_find.possible.all_reported()) {
+    g_find.possible.count_unreported();
     return mark_all(Mark::kBad, 0);
   }
   const Cause cause = inputs.outside      ? Cause::outside
@@ -362,7 +362,7 @@ void outside() {
   const int saved_errno = errno;
   {
     const InsideScope inside;
-    run_or_abandon_on_oom([] { say_finding(g_find.possible.pending()); });
+    run_or_abandon_on_oom([] { report_finding(g_find.possible.pending()); });
   }
   g_find.possible.mark_reported();
   if (options().find_nan_dump && g_actions.write_dump) g_actions.write_dump();
@@ -419,10 +419,10 @@ void finish_find_nan() {
     thread->say_now |= g_find.possible.confirm_held();
     if (thread->say_now) {
       thread->say_now = false;
-      run_or_abandon_on_oom([] { say_finding(g_find.possible.pending()); });
+      run_or_abandon_on_oom([] { report_finding(g_find.possible.pending()); });
     }
   }
-  const bool nan = g_find.possible.said_nan(), infinity = g_find.possible.said_infinity();
+  const bool nan = g_find.possible.nan_reported(), infinity = g_find.possible.infinity_reported();
   char more[512] = "";
   if (const uint64_t skipped = g_find.skipped.load(); skipped != 0) {
     snprintf(more, sizeof more, "; %llu step%s skipped by loss scaling", (unsigned long long)skipped,

@@ -28,13 +28,14 @@ NanCandidates::Possible* NanCandidates::make() {
 
 bool NanCandidates::confirm(Possible& possible) {
   const Finding& finding = possible.finding;
-  const bool wanted = !all_said() && (finding.nan || !said_infinity()) && !saying_.load(std::memory_order_relaxed);
+  const bool wanted =
+      !all_reported() && (finding.nan || !infinity_reported()) && !saying_.load(std::memory_order_relaxed);
   if (wanted) {
     said_ = finding;
-    (finding.nan ? said_nan_ : said_infinity_).store(true, std::memory_order_relaxed);
+    (finding.nan ? nan_reported_ : infinity_reported_).store(true, std::memory_order_relaxed);
     saying_.store(true, std::memory_order_relaxed);
   } else {
-    count_later();
+    count_unreported();
   }
   free(possible);
   return wanted;
@@ -99,7 +100,7 @@ bool NanCandidates::waits_for_node(uint8_t origin, const void* node) {
   return possible != nullptr && possible->stage == Stage::in_node && possible->node != node;
 }
 
-bool NanCandidates::leave_node(uint8_t origin, bool expected) {
+bool NanCandidates::end_node(uint8_t origin, bool expected) {
   const SpinGuard guard(lock_);
   Possible* possible = guard ? find(origin) : nullptr;
   if (possible == nullptr || possible->stage != Stage::in_node) return false;

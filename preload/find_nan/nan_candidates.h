@@ -32,7 +32,7 @@ class NanCandidates {
   bool settle(const void* thread, bool any_bad);
   // The node that made it is over, and it is still there. `expected`: in a program that scales its loss an overflow is,
   // until an optimizer changes parameters all the same: it is held until then.
-  bool leave_node(uint8_t origin, bool expected);
+  bool end_node(uint8_t origin, bool expected);
   bool confirm_held();
   bool confirm_at_once(Describe describe, void* context);
 
@@ -43,12 +43,12 @@ class NanCandidates {
   // Of the one that is to be said, until mark_reported().
   Finding& pending() { return said_; }
   void mark_reported() { saying_.store(false, std::memory_order_relaxed); }
-  bool all_said() const { return said_nan() || closed_.load(std::memory_order_relaxed); }
-  bool said_nan() const { return said_nan_.load(std::memory_order_relaxed); }
-  bool said_infinity() const { return said_infinity_.load(std::memory_order_relaxed); }
+  bool all_reported() const { return nan_reported() || closed_.load(std::memory_order_relaxed); }
+  bool nan_reported() const { return nan_reported_.load(std::memory_order_relaxed); }
+  bool infinity_reported() const { return infinity_reported_.load(std::memory_order_relaxed); }
   // No further one is wanted. False: that was known.
   bool close() { return !closed_.exchange(true); }
-  void count_later() { later_.fetch_add(1, std::memory_order_relaxed); }
+  void count_unreported() { later_.fetch_add(1, std::memory_order_relaxed); }
   uint64_t later() const { return later_.load(std::memory_order_relaxed); }
 
  private:
@@ -73,7 +73,7 @@ class NanCandidates {
   uint8_t last_origin_ GUARDED_BY(lock_) = 0;
   Finding said_;  // of whoever has set saying_
   std::atomic<int> open_{0};
-  std::atomic<bool> saying_{false}, said_nan_{false}, said_infinity_{false}, closed_{false};
+  std::atomic<bool> saying_{false}, nan_reported_{false}, infinity_reported_{false}, closed_{false};
   std::atomic<uint64_t> later_{0};
 };
 

@@ -123,7 +123,7 @@ void describe(const OperationThread& thread, const OperationFrame& frame, const 
   if (syscall(SYS_gettid) != getpid()) prctl(PR_GET_NAME, out.thread, 0, 0, 0);
 }
 
-void say_finding(Finding& finding) {
+void report_finding(Finding& finding) {
   explain_stacks(finding);
   name_module(finding);
   g_text.size = 0;

@@ -1,6 +1,6 @@
 // What a finding says of the operation that made it, and saying it.
 //
-// Context: describe() in the callbacks of operations, say_finding() where no guard is held.
+// Context: describe() in the callbacks of operations, report_finding() where no guard is held.
 #pragma once
 
 #include "find_nan/checked_operation.h"
@@ -12,6 +12,6 @@ namespace tensorscope::find_nan {
 void describe(const OperationThread& thread, const OperationFrame& frame, const OperationResult* const* bad,
               int bad_count, Cause cause, const void* node, uint32_t step, Finding& out);
 // To standard error and into the file of values.
-void say_finding(Finding& finding);
+void report_finding(Finding& finding);
 
 }  // namespace tensorscope::find_nan

@@ -34,7 +34,7 @@ void DeviceTable::begin_in_child() {
 void DeviceTable::reported(DeviceSlot slot, uint64_t allocated, uint64_t reserved) {
   rows_[slot].reported_allocated.store(allocated, std::memory_order_relaxed);
   rows_[slot].reported_reserved.store(reserved, std::memory_order_relaxed);
-  raise_to(rows_[slot].reported_reserved_peak, reserved);
+  fetch_max(rows_[slot].reported_reserved_peak, reserved);
 }
 
 }  // namespace tensorscope::live

@@ -49,8 +49,8 @@ class DeviceTable {
 
   void bytes_made(DeviceSlot slot, uint64_t nbytes) {
     const uint64_t live = rows_[slot].bytes_live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes;
-    raise_to(rows_[slot].bytes_peak, live);
-    raise_to(rows_[slot].peak_since, live);
+    fetch_max(rows_[slot].bytes_peak, live);
+    fetch_max(rows_[slot].peak_since, live);
   }
   void bytes_gone(DeviceSlot slot, uint64_t nbytes) {
     rows_[slot].bytes_live.fetch_sub(nbytes, std::memory_order_relaxed);

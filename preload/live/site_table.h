@@ -103,7 +103,7 @@ inline void SiteTable::allocation_made(SiteId site, uint64_t nbytes) {
   Counts& c = counts(site);
   c.allocations_made.fetch_add(1, std::memory_order_relaxed);
   const uint64_t live = c.bytes_live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes;
-  raise_to(c.bytes_peak, live);
+  fetch_max(c.bytes_peak, live);
 }
 
 inline void SiteTable::allocation_gone(SiteId site, uint64_t nbytes) {

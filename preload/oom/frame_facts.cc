@@ -42,7 +42,7 @@ bool FrameFacts::runs_in_torch(SiteId site, std::string_view function) const {
   return name != nullptr && function == name;
 }
 
-bool FrameFacts::no_python(SiteId site) const {
+bool FrameFacts::is_native_only(SiteId site) const {
   return site < view_.sites.size && view_.sites[site].python == 0 && view_.sites[site].native != 0;
 }
 

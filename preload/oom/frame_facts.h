@@ -24,7 +24,7 @@ class FrameFacts {
   bool runs_in_torch(SiteId site, std::string_view function) const;
   bool any_module_call() const { return any_module_call_; }  // on the stacks of the whole dump
   // Whether its stack is a native one alone.
-  bool no_python(SiteId site) const;
+  bool is_native_only(SiteId site) const;
 
  private:
   StackId leaf_of(SiteId site) const;

@@ -195,7 +195,7 @@ class Evidence {
   rules::Reference reference(size_t i) const { return known_.links.reference(tensor_, i); }
   // To name native functions takes too long here.
   Answer made_natively(code::TorchPart) const {
-    return known_.frames.no_python(memory_) ? Answer::unknown : Answer::no;
+    return known_.frames.is_native_only(memory_) ? Answer::unknown : Answer::no;
   }
   Answer made_by_slot_operation() const { return made_natively(code::kModuleCode); }
   bool runs_in_torch(std::string_view function) const { return known_.frames.runs_in_torch(row_.site, function); }

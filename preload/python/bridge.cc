@@ -88,7 +88,7 @@ class LookJob : public GilJob {
     heap_inspector::look_at_objects(gil, deadline, facts_, found.names, found.references, found.groups);
     found.references.time_limit_ms = costs_.hold_ms;
     found.references.memory_limit = limit.bytes();
-    found.references.memory_taken = limit.most_taken();
+    found.references.memory_taken = limit.peak_taken();
     heap_inspector::ask_heap(gil, deadline, costs_.hold_ms, heap_text_, found.heap);
     found.references.gil_ns = monotonic_ns() - begin;
   }

@@ -6,6 +6,7 @@
 #include "python/method.h"
 #include "python/named_tensors.h"
 #include "python/objects.h"
+#include "python/own_source.h"
 #include "support/enough_memory.h"
 #include "support/state.h"
 #include "tensorscope/tensorscope.h"
@@ -121,11 +122,8 @@ BuiltinClass g_class;
 Object* make_module(const Gil& gil) {
   Object* module = gil->PyModule_Create2(&g_module, kApiVersion);
   if (!module || !g_class.name) return module;
-  const Owned globals(gil, gil->PyDict_New());
-  const Owned function(gil, gil->PyCFunction_NewEx(&g_class.function, nullptr, nullptr));
-  if (!globals || !function) return module;
-  gil->PyDict_SetItemString(globals.get(), g_class.function.name, function.get());
-  run_own_source(gil, g_class.source, globals.get());
+  const Owned globals(gil, run_own_source(gil, g_class.source, {&g_class.function}));
+  if (!globals) return module;
   Object* made = entry(gil, globals.get(), g_class.name);
   if (made) gil->PyDict_SetItemString(gil->PyModule_GetDict(module), g_class.name, made);
   return module;

@@ -40,7 +40,7 @@ constexpr const char* kHelperMarks[] = {"/torch/_inductor/compile_worker/",
 
 bool helper_of_a_library() {
   const ProcessInfo& process = process_info();
-  if (works_for_its_parent(process.command_line, process.command_line_size)) return true;
+  if (is_helper_process(process.command_line, process.command_line_size)) return true;
   const char* const end = process.command_line + process.command_line_size;
   for (const char* argument = process.command_line; argument < end; argument += strlen(argument) + 1) {
     for (const char* mark : kHelperMarks) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "live/tensor_serial.h"
+#include "python/imported_whole.h"
 #include "python/module_entry.h"
 #include "python/objects.h"
 #include "python/tensors_inside.h"

@@ -1,7 +1,5 @@
 #include "python/objects.h"
 
-#include "python/heap_inspector/graph/attributes.h"
-
 namespace tensorscope::python {
 
 // PyExceptionClass_Name() is tp_name for any type (Objects/exceptions.c, Python/errors.c).
@@ -40,31 +38,16 @@ Object* entry(const Gil& gil, Object* dict, const char* name) {
   return found;
 }
 
+Object* loaded_module(const Gil& gil, const char* name) { return entry(gil, gil->PyImport_GetModuleDict(), name); }
+
 Object* module_globals(const Gil& gil, const char* name) {
-  Object* module = entry(gil, gil->PyImport_GetModuleDict(), name);
+  Object* module = loaded_module(gil, name);
   return module && is_a(gil, module, gil->PyModule_Type) ? gil->PyModule_GetDict(module) : nullptr;
 }
 
 Object* builtin_function(const Gil& gil, const char* module, const char* name) {
   Object* function = entry(gil, module_globals(gil, module), name);
   return function && is_exactly(function, gil->PyCFunction_Type) ? function : nullptr;
-}
-
-bool imported_whole(const Gil& gil, const char* name) {
-  Object* globals = module_globals(gil, name);
-  Object* specification = globals ? entry(gil, globals, "__spec__") : nullptr;
-  if (!specification) return globals != nullptr;
-  heap_inspector::Attributes attributes(gil);
-  Object* running = attributes.find(specification, "_initializing");
-  return !running || !is_exactly(running, gil->PyBool_Type) || gil->PyObject_IsTrue(running) == 0;
-}
-
-bool run_own_source(const Gil& gil, const char* source, Object* globals) {
-  const Owned text(gil, gil->PyUnicode_DecodeFSDefault(source));
-  if (!text || gil->PyDict_SetItemString(globals, "tensorscope_source", text.get()) != 0) return false;
-  const Untraced untraced(*gil.operator->());
-  constexpr char kRun[] = "exec(compile(tensorscope_source, '<tensorscope>', 'exec'))";
-  return bool(Owned(gil, gil->PyRun_String(kRun, kFileInput, globals, globals)));
 }
 
 }  // namespace tensorscope::python

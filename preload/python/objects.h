@@ -88,14 +88,11 @@ const void* handled_exception(const Gil& gil);
 // The entry of this name, or null. Walks the dict: a look-up could call __eq__ of a foreign key.
 Object* entry(const Gil& gil, Object* dict, const char* name);
 
-// sys.modules[name].__dict__, or null. `name` is only looked up, never imported.
+// sys.modules[name], or null. `name` is only looked up, never imported.
+Object* loaded_module(const Gil& gil, const char* name);
+
+// The module's __dict__, or null.
 Object* module_globals(const Gil& gil, const char* name);
-
-// Runs Python text of our own, as code of the file <tensorscope>, so that its frames are not taken for the program's.
-bool run_own_source(const Gil& gil, const char* source, Object* globals);
-
-// Whether that module is there and its body has run: another thread's import may have got as far as adding it.
-bool imported_whole(const Gil& gil, const char* name);
 
 // sys.modules[module].name where that is a function written in C, or null.
 Object* builtin_function(const Gil& gil, const char* module, const char* name);

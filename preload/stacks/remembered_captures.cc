@@ -33,7 +33,7 @@ uint32_t& RememberedCaptures::follow(const Pair& pair) {
   if (!known || pairs_[at].python_node != pair.python_node || pairs_[at].native_node != pair.native_node)
     pairs_[at] = pair;
   after_[trail_] = uint16_t(at);
-  return come_to(at);
+  return advance_to(at);
 }
 
 }  // namespace tensorscope::stacks

@@ -5,6 +5,15 @@
 // native/remembered_walks.h). What is remembered here is a guess: whoever takes it has compared both stacks and their
 // nodes.
 //
+// For the captures A B C A B, of which C is to come:
+//
+//     pairs_   1: A   2: B   3: C           each pair once, found by its two numbers through buckets_
+//     trail_   = 1 2 3 1 2, a few bits of each, the newest in full
+//     after_   [trail of "... 3 1 2"] = 3   set when C came after this trail the last time
+//     next_    = 3                          next() is C: its stacks are compared before anything is searched
+//
+// If the comparison fails, follow() searches, and after_[trail_] is set to what has come.
+//
 // Context: hook; owned by its thread, no locks. Zeroed memory has no pairs.
 #pragma once
 
@@ -32,7 +41,7 @@ class RememberedCaptures {
   // What the next capture most likely is.
   const Pair& next() const { return pairs_[next_]; }
   // It was that. Returns its note.
-  uint32_t& take_next() { return come_to(next_); }
+  uint32_t& take_next() { return advance_to(next_); }
   // It was another: these stacks, `note` 0; only the Python one may be none. Returns its note.
   uint32_t& follow(const Pair& pair);
 
@@ -45,7 +54,7 @@ class RememberedCaptures {
   static constexpr unsigned kTrailBits = 13, kBitsOfNewest = 2;
 
   uint32_t find(const Pair& pair, uint16_t*& bucket);
-  uint32_t& come_to(uint32_t at) {
+  uint32_t& advance_to(uint32_t at) {
     last_ = at;
     trail_ = (trail_ << kBitsOfNewest ^ uint32_t(spread_bits(at) >> (64 - kTrailBits))) % (1u << kTrailBits);
     next_ = after_[trail_];

@@ -80,7 +80,7 @@ class MemoryLimit {
 
   uint64_t bytes() const { return bytes_; }
   uint64_t taken() const { return taken_ > 0 ? uint64_t(taken_) : 0; }
-  uint64_t most_taken() const { return uint64_t(most_); }
+  uint64_t peak_taken() const { return uint64_t(most_); }
 
   // Of the calling thread, or null.
   static MemoryLimit* current();

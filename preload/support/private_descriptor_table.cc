@@ -183,7 +183,7 @@ void with_private_descriptors(void (*function)(void*), void* argument) {
   if (!run_with_private_descriptors(function, argument)) function(argument);
 }
 
-int out_of_the_way(int number) {
+int move_to_high_number(int number) {
   constexpr int kRarelyUsed = 512;
   if (t_own || number < 0 || number >= kRarelyUsed) return number;
   const int moved = fcntl(number, F_DUPFD_CLOEXEC, kRarelyUsed);

@@ -53,6 +53,6 @@ void set_descriptor_server(ServeDescriptors serve);
 
 // A descriptor that stays open for a while: if it had to be opened in the program's table, a number that programs
 // rarely use. Returns `number` itself where that is not needed or not possible.
-int out_of_the_way(int number);
+int move_to_high_number(int number);
 
 }  // namespace tensorscope

@@ -94,8 +94,8 @@ void forget_secrets() {
 void name_program() {
   program_name(g_info.executable, g_info.command_line, g_info.command_line_size, g_info.program,
                sizeof(g_info.program));
-  if (works_for_its_parent(g_info.command_line, g_info.command_line_size)) {
-    name_of_employer(g_info.parent_pid, g_info.executable, g_info.program, sizeof(g_info.program));
+  if (is_helper_process(g_info.command_line, g_info.command_line_size)) {
+    name_of_launching_program(g_info.parent_pid, g_info.executable, g_info.program, sizeof(g_info.program));
   }
 }
 

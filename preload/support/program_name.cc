@@ -103,7 +103,7 @@ void program_name(const char* executable, const char* arguments, size_t size, ch
   if (n == 0) snprintf(out, out_size, "program");
 }
 
-bool works_for_its_parent(const char* arguments, size_t size) {
+bool is_helper_process(const char* arguments, size_t size) {
   Arguments words(arguments, size);
   for (const char* word = words.next(); word != nullptr; word = words.next()) {
     for (const char* mark : kWorkerMarks) {
@@ -113,7 +113,7 @@ bool works_for_its_parent(const char* arguments, size_t size) {
   return false;
 }
 
-void name_of_employer(uint32_t parent, const char* executable, char* out, size_t out_size) {
+void name_of_launching_program(uint32_t parent, const char* executable, char* out, size_t out_size) {
   constexpr size_t kMaxArguments = size_t{64} << 10;
   constexpr int kMaxGenerations = 16;
   char* const arguments = static_cast<char*>(map_pages(kMaxArguments));
@@ -123,7 +123,7 @@ void name_of_employer(uint32_t parent, const char* executable, char* out, size_t
     snprintf(path, sizeof(path), "/proc/%u/cmdline", parent);
     const size_t size = read_small_file(path, arguments, kMaxArguments);
     if (size == 0 || !read_executable(parent, theirs)) break;
-    if (works_for_its_parent(arguments, size)) continue;
+    if (is_helper_process(arguments, size)) continue;
     // Else the parent has ended, and this is who looks after orphans.
     if (is_called_python(theirs) || strcmp(theirs, executable) == 0) {
       program_name(theirs, arguments, size, out, out_size);

@@ -13,10 +13,10 @@ void program_name(const char* executable, const char* arguments, size_t size, ch
 
 // True for a process that multiprocessing (spawn, fork server) or loky started to run functions of its parent's
 // program: its own command line names nothing that a person would know.
-bool works_for_its_parent(const char* arguments, size_t size);
+bool is_helper_process(const char* arguments, size_t size);
 
 // The name of the program that such a process works for: of the nearest ancestor from `parent` on that is no such
 // process itself. `executable` is the caller's. `out` is left as it is where that ancestor is not there any more.
-void name_of_employer(uint32_t parent, const char* executable, char* out, size_t out_size);
+void name_of_launching_program(uint32_t parent, const char* executable, char* out, size_t out_size);
 
 }  // namespace tensorscope

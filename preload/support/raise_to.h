@@ -8,7 +8,7 @@
 
 namespace tensorscope {
 
-inline void raise_to(std::atomic<uint64_t>& mark, uint64_t value) {
+inline void fetch_max(std::atomic<uint64_t>& mark, uint64_t value) {
   uint64_t known = mark.load(std::memory_order_relaxed);
   while (__builtin_expect(value > known, false)) {
     if (mark.compare_exchange_weak(known, value, std::memory_order_relaxed)) return;

@@ -12,9 +12,11 @@
 #include "live/tracker.h"
 #include "python/heap_inspector/graph/attributes.h"
 #include "python/heap_inspector/graph/type_fields.h"
+#include "python/imported_whole.h"
 #include "python/method.h"
 #include "python/module_entry.h"
 #include "python/objects.h"
+#include "python/own_source.h"
 #include "stacks/capture.h"
 #include "support/clock.h"
 #include "support/coverage.h"
@@ -24,7 +26,7 @@
 #include "tensorscope/values_format.h"
 #include "torch_events/at_thread_end.h"
 #include "torch_events/backward_calls.h"
-#include "torch_events/optimizer_source.h"
+#include "torch_events/optimizer_steps.py.h"
 #include "torch_events/saved_tensors.h"
 #include "torch_events/steps.h"
 #include "torch_events/torch_layout_probe.h"
@@ -162,17 +164,12 @@ Mode mode_of_module(const Gil& gil, Object* module) {
   return gil->PyObject_IsTrue(training) == 1 ? Mode::train : Mode::eval;
 }
 
-Object* module_object(const Gil& gil, const char* name) {
-  Object* modules = gil->PyImport_GetModuleDict();
-  return modules ? python::entry(gil, modules, name) : nullptr;
-}
-
 // Not earlier: while torch is imported its operations may wait for the import. Another thread may call a module
 // meanwhile, since the GIL is given up: one look is enough.
 void learn_from_layout_probe(const Gil& gil, Calls& calls) {
   if (calls.tries_left == 0 || calls.learns || !running().empty() || live::running_node_address() != nullptr) return;
   calls.learns = true;
-  if (run_torch_layout_probe(gil, module_object(gil, "torch"))) --calls.tries_left;
+  if (run_torch_layout_probe(gil, python::loaded_module(gil, "torch"))) --calls.tries_left;
   calls.learns = false;
   if (knows_nodes()) calls.tries_left = 0;
 }
@@ -294,22 +291,12 @@ bool register_hooks(const Gil& gil) {
       !python::imported_whole(gil, "torch.optim.optimizer") || !python::heap_inspector::check_type_fields(gil)) {
     return g_calls == nullptr;
   }
-  Object* torch = module_object(gil, "torch");
-  Object* optim = module_object(gil, "torch.optim.optimizer");
-  const Owned globals(gil, gil->PyDict_New());
-  bool done = globals && torch && optim;
-  if (done) {
-    gil->PyDict_SetItemString(globals.get(), "torch", torch);
-    gil->PyDict_SetItemString(globals.get(), "optim", optim);
-    for (python::MethodDefinition* method : {&g_gradients_are_there, &g_step_ends}) {
-      const Owned function(gil, gil->PyCFunction_NewEx(method, nullptr, nullptr));
-      if (function) gil->PyDict_SetItemString(globals.get(), method->name, function.get());
-    }
-    done = python::run_own_source(gil, kOptimizerSource, globals.get());
-    if (done &&
-        python::entry(gil, python::module_globals(gil, "torch.optim.optimizer"), "register_optimizer_step_post_hook")) {
-      steps_are_counted();
-    }
+  const Owned hooks(gil, python::run_own_source(gil, embedded::kOptimizerSteps, {&g_gradients_are_there, &g_step_ends},
+                                                {{"torch", python::loaded_module(gil, "torch")},
+                                                 {"optim", python::loaded_module(gil, "torch.optim.optimizer")}}));
+  if (hooks &&
+      python::entry(gil, python::module_globals(gil, "torch.optim.optimizer"), "register_optimizer_step_post_hook")) {
+    steps_are_counted();
   }
   if (g_calls->settings.follow_operations || g_calls->settings.record_calls) {
     const char* why = follow_forwards();
@@ -318,7 +305,7 @@ bool register_hooks(const Gil& gil) {
     g_calls->tries_left = why ? 0 : kMaxTries;
   }
   if (g_calls->settings.record_calls) follow_saved_tensors();
-  if (!done) count_loss("steps", "the hooks could not be registered with torch.optim");
+  if (!hooks) count_loss("steps", "the hooks could not be registered with torch.optim");
   if (const char* why = python::observe_module_calls(gil, {begins, ends})) count_loss("calls", why);
   return true;
 }

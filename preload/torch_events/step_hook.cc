@@ -1,12 +1,15 @@
 #include "torch_events/step_hook.h"
 
 #include "python/heap_inspector/graph/type_fields.h"
+#include "python/imported_whole.h"
 #include "python/method.h"
 #include "python/objects.h"
+#include "python/own_source.h"
 #include "support/options.h"
 #include "support/process_info.h"
 #include "support/state.h"
 #include "torch_events/module_calls.h"
+#include "torch_events/step_hook.py.h"
 #include "torch_events/steps.h"
 
 namespace tensorscope::torch_events {
@@ -15,19 +18,6 @@ namespace {
 
 using python::Object;
 using python::Owned;
-
-// torch.compile() has to be able to trace a step with the hook in it.
-constexpr char kStepSource[] = R"(
-def tensorscope_step_ends(optimizer, arguments, keywords):
-    compiler = getattr(torch, 'compiler', None)
-    if not hasattr(compiler, 'is_compiling'):
-        compiler = torch._utils
-    if not (hasattr(compiler, 'is_compiling') and compiler.is_compiling()):
-        step_ended()
-if hasattr(optim, 'register_optimizer_step_post_hook'):
-    optim.register_optimizer_step_post_hook(tensorscope_step_ends)
-    counts()
-)";
 
 bool g_hook_wanted = false, g_hook_registered = false;
 
@@ -64,19 +54,10 @@ bool register_step_hook(const python::Gil& gil) {
   if (!g_hook_wanted || g_hook_registered || has_module_calls()) return true;
   if (!python::imported_whole(gil, "torch.optim.optimizer") || !python::heap_inspector::check_type_fields(gil))
     return false;
-  Object* modules = gil->PyImport_GetModuleDict();
-  Object* torch = modules ? python::entry(gil, modules, "torch") : nullptr;
-  Object* optim = modules ? python::entry(gil, modules, "torch.optim.optimizer") : nullptr;
-  const Owned globals(gil, gil->PyDict_New());
-  if (!globals || !torch || !optim) return true;
-  gil->PyDict_SetItemString(globals.get(), "torch", torch);
-  gil->PyDict_SetItemString(globals.get(), "optim", optim);
-  for (python::MethodDefinition* method : {&g_step_ended, &g_counts}) {
-    const Owned function(gil, gil->PyCFunction_NewEx(method, nullptr, nullptr));
-    if (function) gil->PyDict_SetItemString(globals.get(), method->name, function.get());
-  }
+  const Owned globals(gil, python::run_own_source(gil, embedded::kStepHook, {&g_step_ended, &g_counts},
+                                                  {{"torch", python::loaded_module(gil, "torch")},
+                                                   {"optim", python::loaded_module(gil, "torch.optim.optimizer")}}));
   g_hook_registered = true;
-  python::run_own_source(gil, kStepSource, globals.get());
   return true;
 }
 

@@ -6,10 +6,12 @@
 #include "python/method.h"
 #include "python/named_tensors.h"
 #include "python/objects.h"
+#include "python/own_source.h"
 #include "support/state.h"
 #include "torch/metadata/torch_functions.h"
 #include "torch_events/backward_calls.h"
 #include "torch_events/operation_trace.h"
+#include "torch_events/torch_layout_probe.py.h"
 
 namespace tensorscope::torch_events {
 
@@ -19,18 +21,6 @@ using python::Api;
 using python::Gil;
 using python::Object;
 using python::Owned;
-
-// With different numbers of arguments and results. The thread that runs them is new: nothing of the program's own
-// threads (modes, gradients switched off, hooks for what is saved, its profiler) is there.
-constexpr char kFirstSource[] = R"(
-def tensorscope_torch_layout_probe():
-    x = torch.ones((2, 3), dtype=torch.float32, device='cpu')
-    for operation, arguments in ((x.exp, ()), (x.add, (x,)), (x.max, (0,)), (x.mul, (x,)), (x.clamp, (0, 1)), (x.sum, ())):
-        operation(*arguments)
-    x.requires_grad_()
-    for operation in (x.t, x.neg, x.sum, x.t, x.neg, x.sum):
-        made(operation())
-)";
 
 constexpr unsigned kFirstOperationsMs = 2000;  // for some twenty small operations, on a machine that is busy
 
@@ -50,15 +40,8 @@ python::MethodDefinition g_node_made = {"made", node_made, python::kOneArgument,
 
 // For good: it may be called again. Null: it could not be made.
 Object* make_function(const Gil& gil, Object* torch) {
-  Object* globals = gil->PyDict_New();
-  const Owned made(gil, gil->PyCFunction_NewEx(&g_node_made, nullptr, nullptr));
-  if (!torch || !globals || !made || gil->PyDict_SetItemString(globals, "torch", torch) != 0 ||
-      gil->PyDict_SetItemString(globals, g_node_made.name, made.get()) != 0 ||
-      !python::run_own_source(gil, kFirstSource, globals)) {
-    gil->PyErr_Clear();
-    return nullptr;
-  }
-  return python::entry(gil, globals, "tensorscope_torch_layout_probe");
+  Object* globals = python::run_own_source(gil, embedded::kTorchLayoutProbe, {&g_node_made}, {{"torch", torch}});
+  return globals ? python::entry(gil, globals, "tensorscope_torch_layout_probe") : nullptr;
 }
 
 class FirstOperations : public python::GilJob {

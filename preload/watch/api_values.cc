@@ -15,6 +15,7 @@
 #include "values_file/value_store.h"
 #include "values_file/values_switch.h"
 #include "watch/callbacks.h"
+#include "watch/scope.py.h"
 #include "watch/tensor_capture.h"
 #include "watch/watch.h"
 #include "watch/watched_calls.h"
@@ -118,26 +119,6 @@ void save_object(const Gil& gil, std::string_view name, Object* object, std::str
   save_number(gil, object, id, origin);
 }
 
-// Names within a scope begin with those of the scopes around; each thread and each coroutine has its own.
-constexpr char kScope[] = R"(
-import contextvars
-current = contextvars.ContextVar('tensorscope_scope', default=('', ''))
-class scope:
-    """scope(prefix='', module='')
-
-    In a with statement: names of save() begin with the prefix, as 'prefix/name'; they belong to this module, where it is given."""
-    __module__ = 'libtensorscope'
-    def __init__(self, prefix='', module=''):
-        self.prefix, self.module, self.entered = str(prefix), str(module), []
-    def __enter__(self):
-        prefix, module = current.get()
-        self.entered.append(current.set((prefix + self.prefix + '/' if self.prefix else prefix, self.module or module)))
-        return self
-    def __exit__(self, *error):
-        current.reset(self.entered.pop())
-use(current.get)
-)";
-
 Object* g_current_scope = nullptr;  // kept: a function that returns a tuple
 
 Object* use_scope(Object*, Object* function) {
@@ -240,7 +221,7 @@ constexpr python::MethodDefinition kFunctions[] = {
 
 void add_api_values_to_module() {
   for (const python::MethodDefinition& each : kFunctions) python::add_builtin_function(each);
-  python::add_builtin_class("scope", kScope, {"use", use_scope, python::kOneArgument, nullptr});
+  python::add_builtin_class("scope", embedded::kScope, {"use", use_scope, python::kOneArgument, nullptr});
 }
 
 }  // namespace tensorscope::watch

@@ -10,6 +10,7 @@
 #include "python/file_bytes.h"
 #include "python/method.h"
 #include "python/objects.h"
+#include "python/own_source.h"
 #include "support/enough_memory.h"
 #include "support/fresh_in_child.h"
 #include "support/message.h"
@@ -19,7 +20,7 @@
 #include "torch_events/at_thread_end.h"
 #include "torch_events/steps.h"
 #include "values_file/value_store.h"
-#include "watch/callback_source.h"
+#include "watch/callbacks.py.h"
 #include "watch/object_values.h"
 
 namespace tensorscope::watch {
@@ -218,16 +219,12 @@ python::MethodDefinition g_at_exit = {"at_exit", at_exit, python::kNoArguments, 
 
 bool load(const Gil& gil, Callbacks& callbacks) {
   callbacks.loaded = true;
-  Object* globals = gil->PyDict_New();  // kept
-  if (!globals) return false;
-  for (python::MethodDefinition* method :
-       {&g_record, &g_forget, &g_lose, &g_not_kept, &g_fail, &g_at_exit, &python::g_file_bytes}) {
-    const Owned function(gil, gil->PyCFunction_NewEx(method, nullptr, nullptr));
-    if (function) gil->PyDict_SetItemString(globals, method->name, function.get());
-  }
   const Owned settings(gil, gil->PyUnicode_DecodeFSDefault(callbacks.settings.c_str()));
-  if (!settings || gil->PyDict_SetItemString(globals, "settings", settings.get()) != 0) return false;
-  if (!python::run_own_source(gil, kCallbackSource, globals)) return false;
+  Object* const globals =
+      python::run_own_source(gil, embedded::kCallbacks,
+                             {&g_record, &g_forget, &g_lose, &g_not_kept, &g_fail, &g_at_exit, &python::g_file_bytes},
+                             {{"settings", settings.get()}});  // kept
+  if (!globals) return false;
   callbacks.take = python::entry(gil, globals, "take");
   callbacks.step_ends = python::entry(gil, globals, "step_ends");
   callbacks.end = python::entry(gil, globals, "end");

@@ -11,6 +11,7 @@
 
 #include "python/method.h"
 #include "python/objects.h"
+#include "python/own_source.h"
 #include "python/unseen_work.h"
 #include "support/enough_memory.h"
 #include "support/fresh_in_child.h"
@@ -22,7 +23,7 @@
 #include "tensor_values/reducers.h"
 #include "torch/metadata/tensor_layout.h"
 #include "values_file/value_store.h"
-#include "watch/device_source.h"
+#include "watch/device_values.py.h"
 
 namespace tensorscope::watch {
 
@@ -181,19 +182,12 @@ bool register_device_way(const Gil& gil, DeviceWay& way) {
   constexpr char kWrap[] = "_Z16THPVariable_WrapRKN2at10TensorBaseE";
   const LoadedObject library = find_object("libtorch_python.so");
   way.wrap = library ? reinterpret_cast<decltype(way.wrap)>(library.find(kWrap)) : nullptr;
-  Object* modules = gil->PyImport_GetModuleDict();
-  Object* torch = modules ? python::entry(gil, modules, "torch") : nullptr;
-  Object* globals = gil->PyDict_New();  // for good: its functions are called until the end
-  bool done = way.wrap && torch && globals && gil->PyDict_SetItemString(globals, "torch", torch) == 0;
-  for (python::MethodDefinition* method :
-       {&g_arrived_method, &g_taking_failed_method, &python::g_unseen_begins, &python::g_unseen_ends}) {
-    const Owned function(gil, done ? gil->PyCFunction_NewEx(method, nullptr, nullptr) : nullptr);
-    done = function && gil->PyDict_SetItemString(globals, method->name, function.get()) == 0;
-  }
-  if (!done || !python::run_own_source(gil, kDeviceSource, globals)) {
-    gil->PyErr_Clear();
-    return false;
-  }
+  if (!way.wrap) return false;
+  Object* const globals = python::run_own_source(
+      gil, embedded::kDeviceValues,
+      {&g_arrived_method, &g_taking_failed_method, &python::g_unseen_begins, &python::g_unseen_ends},
+      {{"torch", python::loaded_module(gil, "torch")}});  // kept: its functions are called until the end
+  if (!globals) return false;
   way.take = python::entry(gil, globals, "tensorscope_take");
   way.prepare = python::entry(gil, globals, "tensorscope_prepare");
   return way.take && way.prepare;

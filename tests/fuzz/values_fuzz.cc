@@ -40,7 +40,7 @@ class GrowingSource : public analyzer::ByteSource {
  public:
   GrowingSource(const std::string& bytes, size_t first) : bytes_(bytes), size_(first) {}
   uint64_t size() const override { return size_; }
-  void look_again() override { size_ = bytes_.size(); }
+  void refresh_size() override { size_ = bytes_.size(); }
   size_t read(uint64_t offset, void* out, size_t size) const override {
     if (offset >= size_) return 0;
     const size_t count = std::min(size, size_ - size_t(offset));

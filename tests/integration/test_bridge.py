@@ -1,7 +1,7 @@
 """The bridge to the interpreter: names of modules without running the program's code, the GIL with a time limit, the
 module libtensorscope, and exit dumps. The first tests need no torch and run in every CPython that is found here."""
 
-# Covers: preload/python/{bridge,builtin_module,gil_thread,interpreter,objects}.cc
+# Covers: preload/python/{bridge,builtin_module,gil_thread,imported_whole,interpreter,objects,own_source}.cc
 
 import os
 import pathlib

@@ -4,12 +4,11 @@ finding through the CUDA build of torch on the double of the CUDA libraries."""
 # Covers: preload/find_nan/device_checks.cc
 
 import json
-import re
 
 import harness
 import pytest
 
-[SOURCE] = re.findall(r'R"\((.*?)\)"', (harness.ROOT / "preload/find_nan/device_checks.cc").read_text(), re.DOTALL)
+SOURCE = (harness.ROOT / "preload/find_nan/device_checks.py").read_text()
 
 # What every program below begins with: the checks, which take each tensor for one on a device.
 BEGIN = """
@@ -17,7 +16,7 @@ import json, sys, torch
 from torch import nn
 said = []
 names = lambda number: {id(m): name for name, m in model.named_modules()}.get(number)
-own = {"torch": torch, "module": sys.modules["torch.nn.modules.module"], "optimizer": sys.modules["torch.optim.optimizer"], "checked": lambda count: said.append(count),
+own = {"torch": torch, "nn_module": sys.modules["torch.nn.modules.module"], "optim": sys.modules["torch.optim.optimizer"], "checked": lambda count: said.append(count),
        "found": lambda number, parameter, step, nan: said.append([names(number), parameter, step, nan]),
        "failed": lambda text: said.append(text), "unseen_begins": lambda: None, "unseen_ends": lambda: None}
 exec(SOURCE, own)

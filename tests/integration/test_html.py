@@ -138,11 +138,6 @@ def tools(tmp_path_factory):
     return folder
 
 
-def test_types(tools):
-    done = subprocess.run(["node", "node_modules/typescript/bin/tsc", "-p", "."], cwd=tools, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
-
-
 def test_the_overview_says_what_report_says(opened, dumps):
     opened.go("overview")
     assert opened.text(".lead") == printed("report", dumps[-1]).splitlines()[0]

@@ -12,7 +12,7 @@ import harness
 
 # Python of ours that runs on the program's thread, and why it is seen: docs/limits.md.
 OF_THE_OPTIMIZER = {"tensorscope_step_begins", "tensorscope_step_ends", "tensorscope_is_compiling", "tensorscope_computes_gradients", "<genexpr>"}
-AROUND_CALLBACKS = {"<listcomp>", *re.findall(r"def (\w+)", (harness.ROOT / "preload/watch/callback_source.cc").read_text())}
+AROUND_CALLBACKS = {"<listcomp>", *re.findall(r"def (\w+)", (harness.ROOT / "preload/watch/callbacks.py").read_text())}
 
 CALLBACK = """
 import torch

@@ -1,6 +1,6 @@
 """What is watched is what the program itself has, bit for bit, and the program is as without."""
 
-# Covers: preload/watch/{watch,watched_calls,module_values,module_paths}.cc preload/torch_events/{module_calls,optimizer_source}.cc
+# Covers: preload/watch/{watch,watched_calls,module_values,module_paths}.cc preload/torch_events/module_calls.cc
 # Covers: preload/tensor_values/tensor_view.cc preload/values_file/{value_store,value_batch,value_writer}.cc
 # Covers: preload/torch_events/steps.cc preload/dump/appended_file.cc preload/python/tensors_inside.cc
 # Covers: analyzer/cli/watch.cc

@@ -1,6 +1,6 @@
 """Functions of a file that the watch file names are called at the seed's four moments, and the program is as without."""
 
-# Covers: preload/watch/{callbacks,callback_source}.cc analyzer/cli/watch.cc
+# Covers: preload/watch/callbacks.cc analyzer/cli/watch.cc
 
 import subprocess
 

@@ -1,7 +1,7 @@
 """Values of tensors on devices: torch's operations and copies that nothing waits for, on the CPU's tensors in the place of a device's, and on the
 double of the CUDA libraries, which computes nothing but shows what was called."""
 
-# Covers: preload/watch/{device_values,device_source}.cc
+# Covers: preload/watch/device_values.cc
 
 import harness
 import pytest

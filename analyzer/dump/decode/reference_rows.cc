@@ -203,7 +203,7 @@ void finish_references(Decoding& state) {
 
   name_functions(state);
   References* const all[] = {&references};
-  tell_same_names_apart(all);
+  distinguish_same_names(all);
   references.tensors.assign(state.dump.tensors.size(), {});
   for (Decoding::ObjectRow& row : state.references.objects) {
     uint32_t tensor = state.tensor_with(row.serial);

@@ -74,7 +74,7 @@ Json call_json(const CallSequence& sequence, uint32_t index) {
           {"live_after", call.live_after},
           {"peak", call.peak},
           {"saved_bytes", call.saved},
-          {"mode", text_or_null(text::mode_word(call.mode))},
+          {"mode", text_or_null(text::mode_name(call.mode))},
           {"step", call.step},
           {"pass", call.pass},
           {"index", call.index},

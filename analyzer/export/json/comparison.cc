@@ -12,16 +12,16 @@ namespace tensorscope::exports {
 namespace {
 
 using values::OneSided;
-using values::OnlyHere;
 using values::Pair;
 using values::RunComparison;
+using values::UnmatchedNames;
 using values::Verdict;
 
 constexpr int kCompareSchema = 1;
 
 Json finite_or_null(double number) { return std::isfinite(number) ? Json(number) : Json(nullptr); }
 
-Json mode_json(format::StepMode mode) { return text_or_null(text::mode_word(mode)); }
+Json mode_json(format::StepMode mode) { return text_or_null(text::mode_name(mode)); }
 
 Json run_json(const values::ValuesFile& file) {
   const analyzer::Process& process = file.process();
@@ -43,12 +43,12 @@ const char* verdict_word(Verdict verdict) {
 Json pair_json(const RunComparison& runs, size_t index) {
   const Pair& pair = runs.pairs[index];
   return {{"name", runs.names[pair.name]},
-          {"place", text::place_word(pair.place)},
+          {"place", text::place_name(pair.place)},
           {"mode", mode_json(pair.mode)},
           {"step", pair.step},
           {"pass", pair.pass},
           {"verdict", verdict_word(pair.verdict)},
-          {"by", text::basis_word(pair.basis)},
+          {"by", text::basis_name(pair.basis)},
           {"absolute", finite_or_null(pair.absolute)},
           {"relative", finite_or_null(pair.relative)},
           {"times_tolerance", finite_or_null(pair.excess)},
@@ -95,7 +95,7 @@ Json first_json(const RunComparison& runs) {
   answer["elements"] = first.comparison.count;
   answer["beyond"] = first.comparison.beyond;
   answer["where"] = first.comparison.where.empty() ? Json(nullptr) : Json(first.comparison.where);
-  answer["statistic"] = text_or_null(text::statistic_word(first.comparison.statistic));
+  answer["statistic"] = text_or_null(text::statistic_name(first.comparison.statistic));
   answer["at_a"] = finite_or_null(first.comparison.a);
   answer["at_b"] = finite_or_null(first.comparison.b);
   answer["a"] = side_json(first.a);
@@ -114,7 +114,7 @@ Json one_sided_json(const std::vector<OneSided>& names, const char* what) {
   return list;
 }
 
-Json only_json(const OnlyHere& only) {
+Json only_json(const UnmatchedNames& only) {
   Json steps = Json::array();
   for (const values::OneSidedStep& step : only.steps) {
     steps.push_back(

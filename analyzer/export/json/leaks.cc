@@ -18,7 +18,7 @@ Json growth_of(const analyzer::Growth& growth, const char* counts) {
 Json facts_of(const std::vector<analyzer::Fact>& facts) {
   Json list = Json::array();
   for (const analyzer::Fact& fact : facts) {
-    list.push_back({{"what", text::fact_words(fact)},
+    list.push_back({{"what", text::fact_phrase(fact)},
                     {"values", fact.values},
                     {"unit", analyzer::in_bytes(fact.kind) ? "bytes" : "count"}});
   }
@@ -27,17 +27,17 @@ Json facts_of(const std::vector<analyzer::Fact>& facts) {
 
 Json finding_of(const analyzer::View& last, const analyzer::LeakFinding& finding) {
   Json memory = Json::array();
-  for (const analyzer::MadeAt& made : finding.memory) {
+  for (const analyzer::CreationSite& made : finding.memory) {
     memory.push_back({{"place", place_json(last.places, made.site)}, {"bytes", made.bytes}});
   }
   return {{"kind", analyzer::name(finding.kind)},
           {"title", text::title(finding.kind)},
-          {"held_by", text::holder_words(finding)},
+          {"held_by", text::holder_phrase(finding)},
           {"made_at", place_json(last.places, finding.site)},
           {"memory", std::move(memory)},
-          {"look_at", text::advice_words(finding)},
+          {"look_at", text::advice_phrase(finding)},
           {"bytes", finding.bytes},
-          {"growth", growth_of(finding.growth, text::counts_words(finding.counts))},
+          {"growth", growth_of(finding.growth, text::counts_phrase(finding.counts))},
           {"evidence", facts_of(finding.evidence)},
           {"tensors", ids_json(last.dump, finding.tensors)}};
 }
@@ -57,7 +57,7 @@ Json grown_of(const analyzer::View& last, const analyzer::GrownPlace& grown) {
           {"held_by", grown.held.empty() ? Json(nullptr) : Json(grown.held.front().holder)},
           {"holders", std::move(holders)},
           {"memory_at", text_or_null(grown.memory_at)},
-          {"look_at", text_or_null(text::advice_words(grown))}};
+          {"look_at", text_or_null(text::advice_phrase(grown))}};
 }
 
 }  // namespace

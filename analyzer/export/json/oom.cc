@@ -51,9 +51,9 @@ Json part_json(const analyzer::oom::BalanceNode& part) {
   Json parts = Json::array();
   for (const analyzer::oom::BalanceNode& below : part.parts) parts.push_back(part_json(below));
   return {{"name", analyzer::oom::name(part)},
-          {"label", text_or_null(text::label_words(part))},
+          {"label", text_or_null(text::label_phrase(part))},
           {"bytes", part.bytes ? Json(*part.bytes) : Json(nullptr)},
-          {"note", text_or_null(text::note_words(part.note))},
+          {"note", text_or_null(text::note_phrase(part.note))},
           {"parts", std::move(parts)}};
 }
 
@@ -75,7 +75,7 @@ Json cached_json(const analyzer::oom::FreeMemory& cached) {
 Json remedy_json(const analyzer::oom::Remedy& remedy) {
   const analyzer::oom::Tradeoff tradeoff = analyzer::oom::tradeoff_of(remedy);
   return {{"kind", analyzer::oom::name(remedy.kind)},
-          {"subject", text::subject_words(remedy)},
+          {"subject", text::subject_phrase(remedy)},
           {"takes", text::takes_words(remedy)},
           {"bytes", remedy.bytes},
           {"at_most", remedy.at_most},
@@ -87,7 +87,7 @@ Json remedy_json(const analyzer::oom::Remedy& remedy) {
             {"results", name(tradeoff.results)},
             {"change", name(tradeoff.change)},
             {"where", text_or_null(remedy.where)},
-            {"words", text::price_words(remedy)}}},
+            {"words", text::price_phrase(remedy)}}},
           {"fits", analyzer::oom::name(remedy.fits)},
           {"missing", number_or_null(remedy.missing)}};
 }
@@ -114,7 +114,7 @@ std::string oom_json(const std::vector<analyzer::View>& views, const analyzer::o
   const bool needs_segment = analysis.request != 0 && !analysis.device.is_cpu();
   Json operands = Json::array();
   for (const analyzer::oom::Operand& operand : analysis.operands)
-    operands.push_back(text::operand_words(view.dump, operand));
+    operands.push_back(text::operand_phrase(view.dump, operand));
   const analyzer::oom::BalanceNode* outside = analyzer::oom::mostly_outside(analysis.balance);
   const Json about = {{"schema", kOomSchema}, {"dump", view.dump.path}};
   const Json answer = {
@@ -127,7 +127,7 @@ std::string oom_json(const std::vector<analyzer::View>& views, const analyzer::o
       {"too_large", analysis.too_large},
       {"operands", operands},
       {"mostly_outside", outside != nullptr ? Json(analyzer::oom::name(*outside)) : Json(nullptr)},
-      {"remedies_missing", text_or_null(text::missing_words(view.dump, analysis))}};
+      {"remedies_missing", text_or_null(text::missing_phrase(view.dump, analysis))}};
   std::vector<Json> places, suspects, remedies;
   for (size_t i = 0; i < held.size(); ++i) {
     const analyzer::Group& group = analysis.places[i];

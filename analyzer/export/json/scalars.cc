@@ -30,7 +30,9 @@ Json not_read_json(const analyzer::UnreadFiles& files, const std::string& note) 
           {"note", note}};
 }
 
-Json not_read_json(const analyzer::UnreadFiles& files) { return not_read_json(files, text::unread_names_words(files)); }
+Json not_read_json(const analyzer::UnreadFiles& files) {
+  return not_read_json(files, text::unread_names_phrase(files));
+}
 
 Json not_read_json(const std::vector<analyzer::View>& views) {
   analyzer::UnreadFiles files;

@@ -41,7 +41,7 @@ Json statistics_object(const std::optional<Statistics>& in) {
           {"l2", number(in->l2)}};
 }
 
-Json mode_or_null(format::StepMode mode) { return text_or_null(text::mode_word(mode)); }
+Json mode_or_null(format::StepMode mode) { return text_or_null(text::mode_name(mode)); }
 
 Json dtype_or_null(int dtype) { return dtype < 0 ? Json(nullptr) : Json(analyzer::dtype_name(dtype)); }
 

@@ -100,7 +100,7 @@ std::string openmetrics(analyzer::OpenedDump& opened, size_t sites) {
     if (!device.device.is_cpu()) metrics.value(device.allocator_reserved, {{"device", device.device.text()}});
   }
 
-  std::vector<analyzer::Group> groups = analyzer::group(view, analyzer::By::line);
+  std::vector<analyzer::Group> groups = analyzer::group(view, analyzer::GroupBy::line);
   std::sort(groups.begin(), groups.end(), [](const analyzer::Group& a, const analyzer::Group& b) {
     return std::make_pair(b.bytes, a.label) < std::make_pair(a.bytes, b.label);
   });

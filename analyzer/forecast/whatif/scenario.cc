@@ -143,7 +143,7 @@ class Checkpointer {
     std::set<std::string> names;
     for (const ReplayBlock& piece : replay_.blocks) {
       if (piece.place() == kNone) continue;
-      const std::string unit = numbered_part(base_.modules(piece.place())), name = starred(unit);
+      const std::string unit = numbered_part(base_.modules(piece.place())), name = with_wildcards(unit);
       if (name != unit) names.insert(name);
     }
     if (names.empty()) return "no dump of this run names its modules";
@@ -433,7 +433,7 @@ std::optional<OptimizerKind> optimizer_named(std::string_view word) {
   return std::nullopt;
 }
 
-std::vector<std::string> optimizer_words() {
+std::vector<std::string> optimizer_names() {
   std::vector<std::string> words;
   for (const OptimizerNeeds& needs : kOptimizers) words.emplace_back(needs.word);
   return words;

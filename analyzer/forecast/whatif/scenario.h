@@ -15,7 +15,7 @@ namespace tensorscope::analyzer::forecast {
 enum class OptimizerKind : uint8_t { sgd, momentum, adam, adamw, rmsprop, adagrad };
 // "sgd", "momentum", ...; none: another word.
 std::optional<OptimizerKind> optimizer_named(std::string_view word);
-std::vector<std::string> optimizer_words();
+std::vector<std::string> optimizer_names();
 
 struct Changes {
   std::string dtype{};                      // "bfloat16", "float16"; "" as it is

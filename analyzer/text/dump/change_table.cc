@@ -25,7 +25,7 @@ std::string intervals(const Change& change) {
 
 }  // namespace
 
-std::string change_table(analyzer::ComparedDumps& dumps, const std::vector<Change>& changes, analyzer::By by,
+std::string change_table(analyzer::ComparedDumps& dumps, const std::vector<Change>& changes, analyzer::GroupBy by,
                          size_t top, bool full_stacks, const text::Terminal& terminal) {
   bool several = dumps.size() > 2;
   std::vector<text::Column> columns = {
@@ -40,8 +40,9 @@ std::string change_table(analyzer::ComparedDumps& dumps, const std::vector<Chang
   for (size_t i = 0; i < changes.size() && (top == 0 || i < top); ++i) {
     const Change& change = changes[i];
     analyzer::OpenedDump& opened = dumps[change.dump];
-    std::string source =
-        by == analyzer::By::line || by == analyzer::By::site ? opened.places.source_line(change.group.site) : "";
+    std::string source = by == analyzer::GroupBy::line || by == analyzer::GroupBy::site
+                             ? opened.places.source_line(change.group.site)
+                             : "";
     text::Style style = change.steady ? text::Style::bad : text::Style::plain;
     table.row({text::signed_bytes(change.byte_growth()), text::signed_count(change.tensor_growth()),
                several ? intervals(change) : "", change.steady ? "steady" : "", change.label, source},

@@ -11,7 +11,7 @@
 namespace tensorscope::text {
 
 // Growth in bytes and count, growth of each interval, where. At most `top` (0: all).
-std::string change_table(analyzer::ComparedDumps& dumps, const std::vector<analyzer::Change>& changes, analyzer::By by,
-                         size_t top, bool full_stacks, const text::Terminal& terminal);
+std::string change_table(analyzer::ComparedDumps& dumps, const std::vector<analyzer::Change>& changes,
+                         analyzer::GroupBy by, size_t top, bool full_stacks, const text::Terminal& terminal);
 
 }  // namespace tensorscope::text

@@ -17,7 +17,8 @@ constexpr int64_t kMinOutside = 128 << 20;  // more than a program has that only
 }  // namespace
 
 std::string answer_line(analyzer::OpenedDump& opened, const analyzer::Selection& selection,
-                        const std::vector<analyzer::Group>& groups, analyzer::By by, uint64_t total, bool filtered) {
+                        const std::vector<analyzer::Group>& groups, analyzer::GroupBy by, uint64_t total,
+                        bool filtered) {
   using analyzer::Group;
   std::string text =
       filtered ? fmt::format("{} of {} selected, in {}", text::bytes(total), text::bytes(opened.accounts.total_bytes()),

@@ -12,7 +12,7 @@ namespace tensorscope::text {
 // "6.2 MiB live in 89 tensors; largest allocation site: train.py:57 train_step, 4.0 MiB (65 %), held by losses[0..63]".
 // `total`: the bytes of all groups. `filtered`: they are a part of what is alive.
 std::string answer_line(analyzer::OpenedDump& opened, const analyzer::Selection& selection,
-                        const std::vector<analyzer::Group>& groups, analyzer::By by, uint64_t total,
+                        const std::vector<analyzer::Group>& groups, analyzer::GroupBy by, uint64_t total,
                         bool filtered = false);
 
 // "outside of tensors: 420.0 MiB of 812.0 MiB resident: 202.0 MiB kept by malloc, ...". "" where tensors have more, or

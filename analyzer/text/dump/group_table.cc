@@ -12,9 +12,9 @@ namespace tensorscope::text {
 
 namespace {
 
-using analyzer::By;
 using analyzer::Frame;
 using analyzer::Group;
+using analyzer::GroupBy;
 
 // Who called the site: of several call paths the one with the most bytes, and its share.
 std::string callers(analyzer::OpenedDump& opened, const Group& group) {
@@ -49,7 +49,7 @@ void add_held(text::Table& table, size_t column, const analyzer::OpenedDump& ope
 
 }  // namespace
 
-void add_notes(text::Table& table, size_t column, analyzer::OpenedDump& opened, const Group& group, By by,
+void add_notes(text::Table& table, size_t column, analyzer::OpenedDump& opened, const Group& group, GroupBy by,
                bool full_stacks) {
   if (!by_place(by)) return;
   const bool in_module = !group.modules.empty() && group.modules != "...";
@@ -71,7 +71,7 @@ void add_notes(text::Table& table, size_t column, analyzer::OpenedDump& opened, 
   add_held(table, column, opened, group);
 }
 
-std::string group_table(analyzer::OpenedDump& opened, const std::vector<Group>& groups, By by, uint64_t total,
+std::string group_table(analyzer::OpenedDump& opened, const std::vector<Group>& groups, GroupBy by, uint64_t total,
                         bool full_stacks, const text::Terminal& terminal) {
   text::Table table(
       {{.title = "bytes", .align = text::Align::right},
@@ -86,7 +86,7 @@ std::string group_table(analyzer::OpenedDump& opened, const std::vector<Group>& 
                           : group.blocks > 0 ? text::counted(group.blocks, "block")
                                              : "-";
     std::string age = group.oldest_ns > 0 && group.oldest_ns <= now ? text::age(now - group.oldest_ns) : "?";
-    std::string source = by == By::line || by == By::site ? opened.places.source_line(group.site) : "";
+    std::string source = by == GroupBy::line || by == GroupBy::site ? opened.places.source_line(group.site) : "";
     table.row({text::bytes(group.bytes), text::percent(group.bytes, total), counted, age, group.label, source});
     add_notes(table, 4, opened, group, by, full_stacks);
   }

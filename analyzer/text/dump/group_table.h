@@ -11,11 +11,11 @@
 namespace tensorscope::text {
 
 // `total`: what 100 % is.
-std::string group_table(analyzer::OpenedDump& opened, const std::vector<analyzer::Group>& groups, analyzer::By by,
+std::string group_table(analyzer::OpenedDump& opened, const std::vector<analyzer::Group>& groups, analyzer::GroupBy by,
                         uint64_t total, bool full_stacks, const text::Terminal& terminal);
 
 // Below a row of a place, from `column` on: its module and callers, or its whole stack.
 void add_notes(text::Table& table, size_t column, analyzer::OpenedDump& opened, const analyzer::Group& group,
-               analyzer::By by, bool full_stacks);
+               analyzer::GroupBy by, bool full_stacks);
 
 }  // namespace tensorscope::text

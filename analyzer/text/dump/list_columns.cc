@@ -89,7 +89,7 @@ std::string requires_grad(const Tensor& tensor) {
 
 }  // namespace
 
-std::vector<std::string> list_column_words() {
+std::vector<std::string> list_column_names() {
   std::vector<std::string> words;
   for (const Described& described : all_columns()) {
     if (*described.word != 0) words.emplace_back(described.word);
@@ -108,7 +108,7 @@ std::vector<ListColumn> list_columns(const std::string& text) {
       return !word.empty() && described.word == word;
     });
     if (found == all_columns().end()) {
-      throw text::BadChoice(text::invalid_choice("--columns", word, list_column_words()) + ".");
+      throw text::BadChoice(text::invalid_choice("--columns", word, list_column_names()) + ".");
     }
     columns.push_back(found->column);
   }

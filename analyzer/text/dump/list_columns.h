@@ -41,7 +41,7 @@ enum class ListColumn : uint8_t {
 };
 
 // "view-bytes", ...; those that --columns takes.
-std::vector<std::string> list_column_words();
+std::vector<std::string> list_column_names();
 // "id,bytes,names" as it is written. Throws text::BadChoice.
 std::vector<ListColumn> list_columns(const std::string& text);
 // Without --columns: what fits, the place and the names before the others.

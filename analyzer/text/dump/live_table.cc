@@ -119,7 +119,7 @@ void add_device(text::Table& table, const analyzer::OpenedDump& opened, const De
   uint64_t missing =
       total != nullptr && total->live_bytes > sums.allocator_bytes() ? total->live_bytes - sums.allocator_bytes() : 0;
   uint64_t storages = sums.in_tensors.storages + sums.mapped.storages;
-  const std::string unknown = unknown_memory_words(opened.accounts.unknown_memory());
+  const std::string unknown = unknown_memory_phrase(opened.accounts.unknown_memory());
   const auto [unread, freed] = sums.unknown;
   const uint64_t outside_tensors =
       sums.tensors() - sums.in_tensors.tensors - sums.mapped.tensors - sums.no_memory.tensors - unread - freed;

@@ -46,7 +46,7 @@ std::string traits(const analyzer::OpenedDump& opened, uint32_t index) {
   return text;
 }
 
-std::string unknown_memory_words(const analyzer::UnknownMemory& unknown) {
+std::string unknown_memory_phrase(const analyzer::UnknownMemory& unknown) {
   std::string words;
   if (unknown.unread != 0) words = counted(unknown.unread, "tensor") + " that could not be read";
   if (unknown.freed_during_dump == 0) return words;

@@ -18,7 +18,7 @@ std::string traits(const analyzer::OpenedDump& opened, uint32_t tensor);
 
 // "3 tensors that could not be read", "2 tensors that were freed while the dump was written", or both: why memory of
 // tensors is not known; "" if that of all is.
-std::string unknown_memory_words(const analyzer::UnknownMemory& unknown);
+std::string unknown_memory_phrase(const analyzer::UnknownMemory& unknown);
 
 // Bytes of the selected items that a tensor owns: what the rows of a list add up to.
 uint64_t tensor_bytes(const analyzer::OpenedDump& opened, const analyzer::Selection& selection);

@@ -44,7 +44,7 @@ std::string values_words(const std::vector<Size>& sizes, const SizeValues& at) {
   return words;
 }
 
-const char* fits_words(Fits fits) {
+const char* fits_phrase(Fits fits) {
   switch (fits) {
     case Fits::unknown:
       return "";
@@ -70,7 +70,7 @@ std::string head(const ForecastShown& shown) {
   std::string line = fmt::format("{}: peak {} on {}", values_words(answer.sizes, answer.target),
                                  amount_words(answer.plain.peak), shown.samples[0].device.text());
   if (!shown.question.limit) return line + "\n";
-  line += fmt::format(" of {}: {}", bytes(*shown.question.limit), fits_words(answer.plain.fits));
+  line += fmt::format(" of {}: {}", bytes(*shown.question.limit), fits_phrase(answer.plain.fits));
   for (size_t i = 0; i < answer.plain.largest.size(); ++i) {
     line += (i == 0 ? "; " : ", ") + largest_words(shown, answer.plain.largest[i]);
   }
@@ -161,7 +161,7 @@ Table category_table(const ForecastShown& shown) {
     std::vector<std::string> cells = {analyzer::text(row.category)};
     for (uint64_t seen : row.seen) cells.push_back(bytes(seen));
     cells.push_back(amount_words(row.predicted));
-    cells.push_back(row.predicted.bytes < 0.5 ? "" : growth_words(row.powers, shown.answer.sizes));
+    cells.push_back(row.predicted.bytes < 0.5 ? "" : growth_phrase(row.powers, shown.answer.sizes));
     table.row(cells);
   }
   std::vector<std::string> total = {"peak"};
@@ -188,7 +188,7 @@ std::string sites_table(const ForecastShown& shown, size_t top, const Terminal& 
     const forecast::SiteRow& site = shown.answer.sites[i];
     table.row({bytes(site.seen), whole_bytes(site.predicted.bytes),
                percent(uint64_t(site.predicted.bytes), uint64_t(shown.answer.plain.peak.bytes)),
-               growth_words(site.powers, shown.answer.sizes), analyzer::text(site.category), place_words(site)});
+               growth_phrase(site.powers, shown.answer.sizes), analyzer::text(site.category), place_words(site)});
   }
   return fmt::format("\nlargest allocation sites at the predicted peak  (showing {} of {}; --top N)\n", rows,
                      shown.answer.sites.size()) +
@@ -262,7 +262,7 @@ std::string scenarios_table(const ForecastShown& shown, const Terminal& terminal
   for (const Outcome& outcome : shown.answer.scenarios) {
     not_known = not_known || outcome.scratch_as_recorded;
     const forecast::PeakRange& before = outcome.scratch_as_recorded ? plain.without_scratch : plain.peak;
-    std::string fit = fits_words(outcome.fits);
+    std::string fit = fits_phrase(outcome.fits);
     for (const LargestSize& largest : outcome.largest) fit += "; " + largest_words(shown, largest);
     std::vector<std::string> cells = {outcome.name + (outcome.unread ? " *" : ""), amount_words(outcome.peak)};
     if (convolves) cells.push_back(scratch_words(outcome));
@@ -283,7 +283,7 @@ std::string scenarios_table(const ForecastShown& shown, const Terminal& terminal
 
 }  // namespace
 
-std::string growth_words(const forecast::Powers& powers, const std::vector<Size>& sizes) {
+std::string growth_phrase(const forecast::Powers& powers, const std::vector<Size>& sizes) {
   std::string words;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (powers[i] == 0) continue;
@@ -299,7 +299,7 @@ std::string unread_note(const forecast::Answer& answer) {
   for (const Outcome& outcome : answer.scenarios) {
     if (outcome.unread) wider.push_back("'" + outcome.name + "'");
   }
-  return unread_words(answer.unread, fmt::format("the error of {} is larger than it needs to be", listed(wider)));
+  return unread_phrase(answer.unread, fmt::format("the error of {} is larger than it needs to be", listed(wider)));
 }
 
 std::string forecast_text(const ForecastShown& shown, size_t top, const Terminal& terminal) {

@@ -23,6 +23,6 @@ std::string forecast_text(const ForecastShown& shown, size_t top, const Terminal
 std::string unread_note(const analyzer::forecast::Answer& answer);
 
 // "constant", "with batch", "with batch x sequence^2"
-std::string growth_words(const analyzer::forecast::Powers& powers, const std::vector<analyzer::forecast::Size>& sizes);
+std::string growth_phrase(const analyzer::forecast::Powers& powers, const std::vector<analyzer::forecast::Size>& sizes);
 
 }  // namespace tensorscope::text

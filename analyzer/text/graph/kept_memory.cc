@@ -64,7 +64,7 @@ std::string largest_table(const GraphView& view, const Kept& kept, const GraphTe
   for (size_t i = 0; i < shown; ++i) {
     const KeptStorage& entry = kept.storages[i];
     const analyzer::Tensor& tensor = view.dump.tensors[entry.tensor];
-    std::string slot = holder_words(view, entry);
+    std::string slot = holder_phrase(view, entry);
     if (entry.slots > 1) slot += fmt::format(" and {} more", count(entry.slots - 1));
     const std::string& module = view.module(entry.node);
     table.row({bytes(entry.bytes), entry.only ? "retained" : "shared", view.title(entry.tensor), tensor.shape_text(),
@@ -97,15 +97,15 @@ std::string graph_keeps_text(const GraphView& view, const std::string& title, co
   if (kept.python_held > 0) through += fmt::format(", {} of their Python objects", counted(kept.python_held, "tensor"));
   if (kept.leaves > 0) through += ", " + (kept.leaves == 1 ? "1 leaf" : count(kept.leaves) + " leaves");
   facts.row({"through", through});
-  if (kept.packed_slots > 0) facts.row({"packed", packed_words(kept.packed_slots, certain)});
+  if (kept.packed_slots > 0) facts.row({"packed", packed_phrase(kept.packed_slots, certain)});
   if (kept.without_storage > 0) {
     facts.row({"not counted", counted(kept.without_storage, "saved tensor") + " without a known storage"});
   }
   if (view.dump.process.python_version.empty()) {
     facts.row({"not recorded", "what C++ variables hold: the retained size may be smaller"});
   } else if (!certain) {
-    facts.row({"not recorded",
-               missing_names_words(view.dump) + ": what ctx objects and hooks keep; the retained size may be smaller"});
+    facts.row({"not recorded", missing_names_phrase(view.dump) +
+                                   ": what ctx objects and hooks keep; the retained size may be smaller"});
   }
   text += facts.text(options.terminal, false);
   if (kept.storages.empty()) return text;
@@ -116,7 +116,7 @@ std::string graph_keeps_text(const GraphView& view, const std::string& title, co
     std::string label = module;
     if (label.empty()) label = view.place(entry.node);
     if (label.empty()) label = view.walk.accumulates(entry.node) ? "leaves" : "(creation not recorded)";
-    Sum& sum = modules[module.empty() ? label : analyzer::starred(module)];
+    Sum& sum = modules[module.empty() ? label : analyzer::with_wildcards(module)];
     sum.add(entry);
     sum.members.insert(label);
     Sum& of_class = classes[view.graph.class_name(entry.node)];

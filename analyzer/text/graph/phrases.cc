@@ -15,7 +15,7 @@ constexpr size_t kMaxOfPath = 9;  // operations of a path that are named
 
 }  // namespace
 
-std::string node_words(const GraphView& view, uint32_t node) {
+std::string node_phrase(const GraphView& view, uint32_t node) {
   std::string text = view.graph.class_name(node);
   if (!view.module(node).empty()) text += " of " + view.module(node);
   const std::string place = view.place(node);
@@ -39,7 +39,7 @@ std::string subject_title(const GraphView& view, const analyzer::GraphSubject& s
   return subject.tensor != analyzer::kNone ? tensor_line(view, subject.tensor) : root_title(view, subject.node);
 }
 
-std::string holder_words(const GraphView& view, const analyzer::KeptStorage& entry) {
+std::string holder_phrase(const GraphView& view, const analyzer::KeptStorage& entry) {
   if (view.walk.accumulates(entry.node)) return "a leaf";
   const std::string& of = view.graph.class_name(entry.node);
   if (entry.slot != analyzer::kNone) return of + "." + view.graph.slot_name(entry.node, view.graph.saved[entry.slot]);
@@ -51,7 +51,7 @@ std::string root_argument(const GraphView& view, uint32_t node) {
   return tensors.empty() ? fmt::format("node:{}", node) : std::to_string(view.dump.tensors[tensors.front()].serial);
 }
 
-std::string missing_names_words(const analyzer::Dump& dump) {
+std::string missing_names_phrase(const analyzer::Dump& dump) {
   const analyzer::NamesKnown known = analyzer::names_known(dump);
   if (known == analyzer::NamesKnown::all) return "";
   const std::string& why = dump.references.detail.empty() ? dump.names_detail : dump.references.detail;
@@ -89,7 +89,7 @@ std::string tensor_line(const GraphView& view, uint32_t tensor) {
   return line + "  " + entry.device.text();
 }
 
-std::string path_words(const GraphView& view, const std::vector<uint32_t>& nodes) {
+std::string path_phrase(const GraphView& view, const std::vector<uint32_t>& nodes) {
   struct Run {
     uint32_t class_name;
     uint64_t count;

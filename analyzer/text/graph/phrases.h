@@ -10,18 +10,18 @@
 namespace tensorscope::text {
 
 // "AddmmBackward0 of model.fc1, made at train.py:57 step".
-std::string node_words(const analyzer::GraphView& view, uint32_t node);
+std::string node_phrase(const analyzer::GraphView& view, uint32_t node);
 // What a root is called: the tensor that came out of it, a variable with the node, else "node:17".
 std::string root_title(const analyzer::GraphView& view, uint32_t node);
 // What was asked for: a tensor's line, or a node as root_title() has it.
 std::string subject_title(const analyzer::GraphView& view, const analyzer::GraphSubject& subject);
 // What holds a storage that a graph keeps: "MulBackward0.self", "ctx.cache of Attention", "a leaf".
-std::string holder_words(const analyzer::GraphView& view, const analyzer::KeptStorage& entry);
+std::string holder_phrase(const analyzer::GraphView& view, const analyzer::KeptStorage& entry);
 // The same as one types it: "1043", "node:17".
 std::string root_argument(const analyzer::GraphView& view, uint32_t node);
 // Why names and holders in Python are not known, or not all: "names were not looked up (switched off by ...)". "" where
 // all are.
-std::string missing_names_words(const analyzer::Dump& dump);
+std::string missing_names_phrase(const analyzer::Dump& dump);
 // A leaf's tensor; one without a name with the line that created it: "#12, made at train.py:30 main".
 std::string leaf_title(const analyzer::GraphView& view, uint32_t accumulator);
 // What stands first in a box: "model.fc1", "#12 model.fc1.weight", "3 leaves".

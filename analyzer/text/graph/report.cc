@@ -108,7 +108,7 @@ std::string how_many_paths(uint64_t paths) {
 
 }  // namespace
 
-std::string packed_words(uint64_t slots, bool certain) {
+std::string packed_phrase(uint64_t slots, bool certain) {
   return counted(slots, "slot") + ", by saved-tensor hooks (checkpoint, offload)" +
          (certain ? "" : "; what they keep is not counted");
 }
@@ -136,7 +136,7 @@ std::string graph_overview_text(const GraphView& view, const analyzer::GraphOver
                                       counted(all.kept.storages.size(), "storage"), through)});
   facts.row({"retained", retained_words(all)});
   if (all.kept.packed_slots > 0) {
-    facts.row({"packed", packed_words(all.kept.packed_slots, all.certain)});
+    facts.row({"packed", packed_phrase(all.kept.packed_slots, all.certain)});
   }
   if (all.freed_nodes > 0) facts.row({"freed", freed_sentence(all.freed_nodes, all.freed_by)});
   if (all.python_nodes > 0)
@@ -144,7 +144,7 @@ std::string graph_overview_text(const GraphView& view, const analyzer::GraphOver
   if (all.unused_accumulators > 0) {
     facts.row({"unused", counted(all.unused_accumulators, "accumulator") + " of leaves that no graph uses"});
   }
-  if (const std::string missing = missing_names_words(view.dump); !missing.empty()) {
+  if (const std::string missing = missing_names_phrase(view.dump); !missing.empty()) {
     facts.row({"not recorded", missing + ": which variables hold a graph, and what ctx objects and hooks keep"});
   }
   add_reservations(view, facts, all.partial_nodes);
@@ -195,7 +195,7 @@ std::string leaves_text(const GraphView& view, const analyzer::GraphBelow& below
     const analyzer::Tensor* tensor = leaf.tensor == kNone ? nullptr : &view.dump.tensors[leaf.tensor];
     table.row({leaf_title(view, leaf.node), tensor == nullptr ? "" : tensor->shape_text(),
                tensor == nullptr ? "" : bytes(tensor->nbytes), count(leaf.steps), path_count(leaf.paths),
-               path_words(view, below.reach.path_to(leaf.node))});
+               path_phrase(view, below.reach.path_to(leaf.node))});
   }
   return text + table.text(options.terminal);
 }
@@ -267,7 +267,7 @@ namespace {
 void add_subject(const GraphView& view, const analyzer::GraphSubject& subject, Table& facts) {
   const bool leaf = view.walk.accumulates(subject.node);
   const bool freed = buffers_freed(view.graph, subject.node);
-  std::string words = node_words(view, subject.node);
+  std::string words = node_phrase(view, subject.node);
   if (leaf && subject.tensor != kNone) {
     const uint64_t uses = view.walk.users_of(subject.node).size();
     words = uses == 0 ? "requires gradient; not used in any live graph"
@@ -400,7 +400,7 @@ std::string graph_neighbours_text(const GraphView& view, uint32_t tensor, const 
   if (!own.empty()) facts.row({"name", own + " (its own)"});
   for (uint32_t node : near.nodes) {
     facts.row(
-        {near.saved_by ? "saved by" : "came out of", output_words(view, {tensor, node}) + node_words(view, node)});
+        {near.saved_by ? "saved by" : "came out of", output_words(view, {tensor, node}) + node_phrase(view, node)});
     if (near.nodes.size() > 3 && node == near.nodes[2]) {
       facts.row({"", fmt::format("and {} more", count(near.nodes.size() - 3))});
       break;
@@ -412,7 +412,7 @@ std::string graph_neighbours_text(const GraphView& view, uint32_t tensor, const 
       if (!listed.insert(relative.tensor).second) continue;
       std::string line = fmt::format("#{} {}", view.dump.tensors[relative.tensor].serial, relative.name);
       if (path) {
-        line += fmt::format("   {}: {}", counted(relative.steps, "step"), path_words(view, relative.nodes));
+        line += fmt::format("   {}: {}", counted(relative.steps, "step"), path_phrase(view, relative.nodes));
         if (shares_storage(view, tensor, relative.tensor)) line += "   same storage";
       }
       facts.row({label, line});

@@ -72,7 +72,7 @@ const char* label(FactKind kind) { return kLabels[size_t(kind)].words; }
 
 }  // namespace
 
-std::string fact_words(const Fact& fact) {
+std::string fact_phrase(const Fact& fact) {
   const std::string text = label(fact.kind);
   switch (fact.kind) {
     case FactKind::tensors_with_grad_fn:

@@ -96,7 +96,7 @@ const char* title(LeakKind kind) {
   return "";
 }
 
-std::string holder_words(const LeakFinding& finding) {
+std::string holder_phrase(const LeakFinding& finding) {
   const std::string first = finding.holders.empty() ? "" : finding.holders.front();
   switch (finding.kind) {
     case LeakKind::reference_cycle:
@@ -126,7 +126,7 @@ std::string holder_words(const LeakFinding& finding) {
   }
 }
 
-const char* counts_words(LeakFinding::Counts counts) {
+const char* counts_phrase(LeakFinding::Counts counts) {
   switch (counts) {
     case LeakFinding::Counts::tensors:
       return "tensors";
@@ -138,7 +138,7 @@ const char* counts_words(LeakFinding::Counts counts) {
   return "";
 }
 
-std::string advice_words(const LeakFinding& finding) {
+std::string advice_phrase(const LeakFinding& finding) {
   switch (finding.advice) {
     case Advice::copy_view:
       return "keep a copy (view.clone()): a view keeps its whole storage";
@@ -210,7 +210,7 @@ std::string advice_words(const LeakFinding& finding) {
   return "";
 }
 
-std::string advice_words(const analyzer::GrownPlace& grown) {
+std::string advice_phrase(const analyzer::GrownPlace& grown) {
   if (grown.finding != analyzer::kNone) return "";
   if (grown.larger_input) return "no leak: allocated anew in each step, for larger inputs";
   if (grown.in_place) return "allocated anew and larger each time: limit how much of the earlier data is kept";

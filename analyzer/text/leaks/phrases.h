@@ -10,14 +10,14 @@ namespace tensorscope::text {
 
 const char* title(analyzer::LeakKind kind);  // "autograd graphs kept by an accumulated loss"
 // "train.py: losses[0..95]", "unreachable cycle of Node, dict", "a, b, c and 4 more".
-std::string holder_words(const analyzer::LeakFinding& finding);
-const char* counts_words(analyzer::LeakFinding::Counts counts);  // "tensors"
-std::string advice_words(const analyzer::LeakFinding& finding);
+std::string holder_phrase(const analyzer::LeakFinding& finding);
+const char* counts_phrase(analyzer::LeakFinding::Counts counts);  // "tensors"
+std::string advice_phrase(const analyzer::LeakFinding& finding);
 // About a place that no finding explains; "" where one does.
-std::string advice_words(const analyzer::GrownPlace& grown);
+std::string advice_phrase(const analyzer::GrownPlace& grown);
 
 // The label of a number, or all there is to say where a fact has none.
-std::string fact_words(const analyzer::Fact& fact);
+std::string fact_phrase(const analyzer::Fact& fact);
 // What to do about the part of the process's memory that grew most; "" where none did.
 std::string process_advice(const analyzer::ProcessGrowth& growth);
 const char* process_advice(analyzer::FactKind part);

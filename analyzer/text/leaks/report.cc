@@ -47,7 +47,7 @@ std::string values_text(const Fact& fact) {
 }
 
 std::string fact_text(const Fact& fact) {
-  return fact.values.empty() ? text::fact_words(fact) : text::fact_words(fact) + ": " + values_text(fact);
+  return fact.values.empty() ? text::fact_phrase(fact) : text::fact_phrase(fact) + ": " + values_text(fact);
 }
 
 bool about_bytes(const LeakFinding& finding) {
@@ -59,7 +59,7 @@ std::string intervals_text(const LeakFinding& finding) {
   const Growth& growth = finding.growth;
   if (growth.bytes.size() < 3 || (same(growth.bytes) && same(growth.count))) return "";
   if (about_bytes(finding)) return steps(growth.bytes, text::signed_bytes);
-  return steps(growth.count, text::signed_count) + " " + text::counts_words(finding.counts);
+  return steps(growth.count, text::signed_count) + " " + text::counts_phrase(finding.counts);
 }
 
 constexpr int kLabelled = 18;  // where the text behind a label begins
@@ -84,7 +84,7 @@ void add_memory(std::string& out, analyzer::OpenedDump& opened, const LeakFindin
   const char* label = "allocated at";
   uint64_t rest = 0;
   for (size_t i = 0; i < finding.memory.size(); ++i) {
-    const analyzer::MadeAt& made = finding.memory[i];
+    const analyzer::CreationSite& made = finding.memory[i];
     if (i >= kMax) {
       rest += made.bytes;
       continue;
@@ -102,7 +102,7 @@ std::string finding_text(analyzer::OpenedDump& opened, const LeakFinding& findin
   add_labelled(out, "finding", text::title(finding.kind), terminal, Style::plain);
   add_labelled(out, "each interval", intervals_text(finding), terminal, Style::plain);
   if (finding.kind == LeakKind::graph_cycle)
-    add_labelled(out, "cycle", text::holder_words(finding), terminal, Style::plain);
+    add_labelled(out, "cycle", text::holder_phrase(finding), terminal, Style::plain);
   if (finding.site != 0)
     add_labelled(out, "created at", place_text(opened, finding.site, terminal), terminal, Style::plain);
   add_memory(out, opened, finding, terminal);
@@ -110,7 +110,7 @@ std::string finding_text(analyzer::OpenedDump& opened, const LeakFinding& findin
   for (const Fact& fact : finding.evidence) {
     add_labelled(out, std::exchange(label, ""), fact_text(fact), terminal, Style::dim);
   }
-  add_labelled(out, "what to do", text::advice_words(finding), terminal, Style::plain);
+  add_labelled(out, "what to do", text::advice_phrase(finding), terminal, Style::plain);
   return out;
 }
 
@@ -151,7 +151,7 @@ std::string places_text(analyzer::OpenedDump& opened, const Leaks& leaks, size_t
       table.note(kWhere, "aliases of memory that was allocated at " + grown.memory_at);
     } else {
       const bool says_why = grown.counts || grown.larger_input;
-      table.note(kWhere, says_why ? text::advice_words(grown) : "below the threshold of a finding (64 KiB)");
+      table.note(kWhere, says_why ? text::advice_phrase(grown) : "below the threshold of a finding (64 KiB)");
     }
   }
   return table.text(terminal);
@@ -204,7 +204,7 @@ std::string process_text(const Leaks& leaks, const Terminal& terminal) {
     if (part.values.empty()) continue;
     const auto growth = int64_t(part.values.back() - part.values.front());
     if (std::abs(growth) < kMinShown) continue;
-    table.row({text::signed_bytes(growth), values_text(part), text::fact_words(part)});
+    table.row({text::signed_bytes(growth), values_text(part), text::fact_phrase(part)});
   }
   std::string out = "\n" + text::wrap("memory of the process", terminal.width, 2) + "\n" + table.text(terminal);
   add_labelled(out, "what to do", text::process_advice(leaks.process), terminal, Style::plain);
@@ -223,7 +223,7 @@ std::string outside_text(const Leaks& leaks) {
     const bool seen =
         part.kind == FactKind::resident || part.kind == FactKind::cpu_tensors || part.kind == FactKind::profiler;
     if (seen || part.values.empty() || part.values.back() < kMinShown || shown == kMaxParts) continue;
-    parts += (shown++ == 0 ? "" : ", ") + text::bytes(part.values.back()) + " " + text::fact_words(part);
+    parts += (shown++ == 0 ? "" : ", ") + text::bytes(part.values.back()) + " " + text::fact_phrase(part);
   }
   if (shown == 0) return "";
   return "Not examined in one dump: memory outside tensors, such as numpy arrays (" + parts +
@@ -293,7 +293,7 @@ std::string gaps_text(const analyzer::ComparedDumps& dumps) {
 
 std::string passing_cycles_text(const Leaks& leaks) {
   if (!leaks.passing_cycles) return "";
-  return text::bytes(leaks.passing_cycles->bytes) + " held by " + text::holder_words(*leaks.passing_cycles) +
+  return text::bytes(leaks.passing_cycles->bytes) + " held by " + text::holder_phrase(*leaks.passing_cycles) +
          ": no finding, Python's garbage collector frees such cycles here.";
 }
 
@@ -303,29 +303,29 @@ std::string finding_headline(const LeakFinding& finding, const std::string& firs
   std::string text = nodes ? text::count(growth.count.back()) + " graph nodes" : text::bytes(finding.bytes);
   switch (finding.kind) {
     case LeakKind::two_dtypes:
-      text += " in copies: " + text::holder_words(finding);
+      text += " in copies: " + text::holder_phrase(finding);
       break;
     case LeakKind::graph_cycle:
       text += " held by a reference cycle through the autograd graph";
       break;
     default:
-      text += " held by " + text::holder_words(finding);
+      text += " held by " + text::holder_phrase(finding);
   }
   if (growth.bytes.size() < 2 || (same(growth.bytes) && same(growth.count))) return text;
   if (about_bytes(finding)) {
     return fmt::format("{}, {} since {}", text, text::signed_bytes(growth.added_bytes()), first_dump);
   }
-  const std::string counts = nodes ? "" : std::string(" ") + text::counts_words(finding.counts);
+  const std::string counts = nodes ? "" : std::string(" ") + text::counts_phrase(finding.counts);
   return fmt::format("{}, {}{} since {}", text, text::signed_count(growth.added()), counts, first_dump);
 }
 
-std::string left_out_line(const analyzer::LeftOut& left_out) {
+std::string left_out_line(const analyzer::ExcludedDump& left_out) {
   std::string why;
   switch (left_out.why) {
-    case analyzer::LeftOut::Why::no_names:
+    case analyzer::ExcludedDump::Reason::no_names:
       why = "it has no tensor names" + (left_out.detail.empty() ? "" : ": " + left_out.detail);
       break;
-    case analyzer::LeftOut::Why::functions_had_returned:
+    case analyzer::ExcludedDump::Reason::functions_had_returned:
       why = "it was written at exit, after the functions whose variables held tensors had returned";
       break;
   }

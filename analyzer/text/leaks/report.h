@@ -23,6 +23,6 @@ std::string passing_cycles_text(const analyzer::Leaks& leaks);
 std::string finding_headline(const analyzer::LeakFinding& finding, const std::string& first_dump);
 
 // "x.tscope is left out: it has no tensor names."
-std::string left_out_line(const analyzer::LeftOut& left_out);
+std::string left_out_line(const analyzer::ExcludedDump& left_out);
 
 }  // namespace tensorscope::text

@@ -22,7 +22,7 @@ std::string generations_words(const Suspect& suspect, const analyzer::Steps& ste
   if (suspect.steps == 0) return text;
   return text + fmt::format("{}in {}{} of {} ({})", text.empty() ? "" : ", ", count(suspect.steps),
                             steps.every > 1 ? " or more" : "", counted(suspect.of_steps, "step"),
-                            step_source_words(format::StepSource(steps.source)));
+                            step_source_phrase(format::StepSource(steps.source)));
 }
 
 // "30 tensors, created in 30 of 60 steps (backward passes), 12 s to 0.4 s ago"

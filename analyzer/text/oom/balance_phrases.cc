@@ -100,7 +100,7 @@ const char* fixed_words(NoteKind kind) { return kNotes[size_t(kind)].words; }
 
 }  // namespace
 
-std::string label_words(const BalanceNode& part) {
+std::string label_phrase(const BalanceNode& part) {
   switch (part.kind) {
     case BalanceKind::device:
     case BalanceKind::module:
@@ -148,7 +148,7 @@ std::string label_words(const BalanceNode& part) {
   }
 }
 
-std::string note_words(const PartNote& note) {
+std::string note_phrase(const PartNote& note) {
   switch (note.kind) {
     case NoteKind::text:
       return note.text;

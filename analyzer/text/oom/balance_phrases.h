@@ -9,8 +9,8 @@
 namespace tensorscope::text {
 
 // "torch, reserved", "private pool (0, 3)", "model.layers.*.attn"; "" where the part's name for programs says it.
-std::string label_words(const analyzer::oom::BalanceNode& part);
+std::string label_phrase(const analyzer::oom::BalanceNode& part);
 // "in 3 blocks, the largest 220.0 MiB"; "" where there is nothing to say.
-std::string note_words(const analyzer::oom::PartNote& note);
+std::string note_phrase(const analyzer::oom::PartNote& note);
 
 }  // namespace tensorscope::text

@@ -73,7 +73,7 @@ class BalanceTable {
   void add(const BalanceNode& part, int depth) {
     if (part.optional && part.bytes.value_or(1) == 0) return;
     glossary_.use(part);
-    std::string note = text::note_words(part.note), modules;
+    std::string note = text::note_phrase(part.note), modules;
     const bool category = part.kind == BalanceKind::category;
     if (category && part.bytes && in_use_ > 0 && *part.bytes >= 0) {
       note = text::percent(uint64_t(*part.bytes), in_use_);
@@ -107,7 +107,7 @@ class BalanceTable {
 
  private:
   static std::string label_of(const BalanceNode& part) {
-    const std::string label = text::label_words(part);
+    const std::string label = text::label_phrase(part);
     return label.empty() ? analyzer::oom::name(part) : label;
   }
   static size_t most_of(const BalanceNode& part) {

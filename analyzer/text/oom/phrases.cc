@@ -15,7 +15,7 @@ using analyzer::oom::OomAnalysis;
 using analyzer::oom::Remedy;
 using analyzer::oom::RemedyKind;
 
-std::string names_words(const Remedy& remedy) {
+std::string names_phrase(const Remedy& remedy) {
   std::string text;
   for (const std::string& name : remedy.names) text += (text.empty() ? "" : " and ") + name;
   return text;
@@ -23,7 +23,7 @@ std::string names_words(const Remedy& remedy) {
 
 // Whether the bytes are the tensors' own or their graphs' decides what helps.
 std::string holder_advice(const Remedy& remedy) {
-  if (remedy.leak) return advice_words(*remedy.leak);
+  if (remedy.leak) return advice_phrase(*remedy.leak);
   if (remedy.graph_bytes == 0)
     return "these tensors are large themselves: keep fewer of them, or copies in other memory";
   if (remedy.scalars) return "keep .item() or .detach() of them: the tensors keep their graphs";
@@ -54,7 +54,7 @@ std::string batch_estimate(const Remedy& remedy) {
 
 }  // namespace
 
-std::string subject_words(const Remedy& remedy) {
+std::string subject_phrase(const Remedy& remedy) {
   switch (remedy.kind) {
     case RemedyKind::empty_cache:
       return "cached segments that are entirely free";
@@ -71,9 +71,9 @@ std::string subject_words(const Remedy& remedy) {
     case RemedyKind::carried_state:
     case RemedyKind::no_grad:
     case RemedyKind::checkpoint:
-      return remedy.leak ? holder_words(*remedy.leak) : names_words(remedy);
+      return remedy.leak ? holder_phrase(*remedy.leak) : names_phrase(remedy);
     case RemedyKind::gradient_graph:
-      return "the graph of " + names_words(remedy) +
+      return "the graph of " + names_phrase(remedy) +
              (remedy.count > 1 ? fmt::format(" and of {}", counted(remedy.count - 1, "other gradient")) : "");
     case RemedyKind::fused_step:
       return "optimizer with fused=True";
@@ -98,15 +98,15 @@ std::string subject_words(const Remedy& remedy) {
     case RemedyKind::child_processes:
       return fmt::format("{} child process{}", remedy.count, remedy.count == 1 ? "" : "es");
     case RemedyKind::shared_limit:
-      return "other processes of the " + names_words(remedy);
+      return "other processes of the " + names_phrase(remedy);
     case RemedyKind::process_limit:
       return "the device has free memory that this process may not use";
   }
   return "";
 }
 
-std::string title_words(const Remedy& remedy) {
-  const std::string subject = subject_words(remedy);
+std::string title_phrase(const Remedy& remedy) {
+  const std::string subject = subject_phrase(remedy);
   switch (remedy.kind) {
     case RemedyKind::empty_cache:
       return "empty the cache: " + subject;
@@ -155,11 +155,11 @@ std::string takes_words(const Remedy& remedy) {
              "that owns it, or allocate within the MemPool (torch.cuda.use_mem_pool)";
     case RemedyKind::expandable_segments:
       return fmt::format("set {}=expandable_segments:True: each free block is too small, together they may be enough",
-                         names_words(remedy));
+                         names_phrase(remedy));
     case RemedyKind::collect_garbage:
       return "call gc.collect(), or break the cycle so that reference counting frees it" + in_private_pool(remedy);
     case RemedyKind::break_graph_cycle:
-      return "nothing else refers to it, and gc.collect() cannot free it: " + advice_words(*remedy.leak) +
+      return "nothing else refers to it, and gc.collect() cannot free it: " + advice_phrase(*remedy.leak) +
              in_private_pool(remedy);
     case RemedyKind::gradient_graph:
       return "set these .grad to None as soon as they are used, or use torch.autograd.grad(): "
@@ -269,7 +269,7 @@ std::string estimate_words(const Remedy& remedy) {
   }
 }
 
-std::string price_words(const Remedy& remedy) {
+std::string price_phrase(const Remedy& remedy) {
   using analyzer::oom::Tradeoff;
   const Tradeoff tradeoff = analyzer::oom::tradeoff_of(remedy);
   std::string text;
@@ -310,7 +310,7 @@ std::string price_words(const Remedy& remedy) {
   return text;
 }
 
-std::string gives_words(const Remedy& remedy) {
+std::string gives_phrase(const Remedy& remedy) {
   return (remedy.at_most ? "up to " : remedy.estimate ? "about " : "") + bytes(remedy.bytes);
 }
 
@@ -321,7 +321,7 @@ std::string range_words(const Remedy& remedy) {
   return fmt::format("between {} and {}", bytes(remedy.low), bytes(remedy.high));
 }
 
-std::string fits_words(const Remedy& remedy) {
+std::string fits_phrase(const Remedy& remedy) {
   switch (remedy.fits) {
     case Fits::yes:
       return "the request would fit";
@@ -335,12 +335,12 @@ std::string fits_words(const Remedy& remedy) {
   return "";
 }
 
-std::string operand_words(const analyzer::Dump& dump, const analyzer::oom::Operand& operand) {
+std::string operand_phrase(const analyzer::Dump& dump, const analyzer::oom::Operand& operand) {
   const analyzer::Tensor& tensor = dump.tensors[operand.tensor];
   return fmt::format("{}: {} {}, {}", operand.name, tensor.dtype_text(), tensor.shape_text(), bytes(tensor.nbytes));
 }
 
-std::string outside_words(const BalanceNode& balance) {
+std::string outside_phrase(const BalanceNode& balance) {
   const BalanceNode* part = analyzer::oom::mostly_outside(balance);
   if (part == nullptr) return "";
   const bool python = part->kind == analyzer::oom::BalanceKind::python_heap;
@@ -355,7 +355,7 @@ std::string outside_words(const BalanceNode& balance) {
             "libraries allocated.");
 }
 
-std::string missing_words(const analyzer::Dump& dump, const OomAnalysis& analysis) {
+std::string missing_phrase(const analyzer::Dump& dump, const OomAnalysis& analysis) {
   switch (analysis.remedies_missing) {
     case OomAnalysis::Missing::nothing:
       if (dump.graph.whole()) return "";

@@ -77,7 +77,7 @@ class OomText {
         options_(options),
         terminal_(terminal),
         width_(terminal.width > 0 ? std::min(terminal.width, kWidth) : kWidth),
-        missing_(text::missing_words(opened_.dump, analysis)) {
+        missing_(text::missing_phrase(opened_.dump, analysis)) {
     const std::optional<Failure>& failure = opened_.dump.failure;
     if (failure && analyzer::oom::concerns(*failure, analysis.device)) failure_ = &*failure;
   }
@@ -187,8 +187,8 @@ class OomText {
     if (story_.too_large) {
       sentence("  freeing memory cannot help: the request is larger than the whole memory", Style::plain, 4);
     } else if (const Remedy* first = best(story_.remedies)) {
-      std::string text = fmt::format("  first to try: {}, {}", text::title_words(*first), text::gives_words(*first));
-      const std::string fits = text::fits_words(*first);
+      std::string text = fmt::format("  first to try: {}, {}", text::title_phrase(*first), text::gives_phrase(*first));
+      const std::string fits = text::fits_phrase(*first);
       if (!fits.empty()) text += fmt::format(" ({})", fits);
       sentence(text, Style::plain, 4);
     } else if (!missing_.empty()) {
@@ -383,7 +383,7 @@ class OomText {
     uint64_t total = 0;
     for (const analyzer::Group& group : story_.places) total += group.bytes;
     total = std::max(total, analyzer::oom::in_use(story_.balance));
-    out_ += group_table(opened_, groups, analyzer::By::line, total, options_.full_stacks, terminal_);
+    out_ += group_table(opened_, groups, analyzer::GroupBy::line, total, options_.full_stacks, terminal_);
   }
 
   void growth() {
@@ -400,7 +400,7 @@ class OomText {
       if (entry.byte_growth() > 0) grown.push_back(entry);
     }
     if (!grown.empty()) {
-      out_ += change_table(dumps_, grown, analyzer::By::line, options_.top, options_.full_stacks, terminal_);
+      out_ += change_table(dumps_, grown, analyzer::GroupBy::line, options_.top, options_.full_stacks, terminal_);
     }
   }
 
@@ -416,10 +416,10 @@ class OomText {
     if (story_.too_large) return larger_than_all();
     if (story_.remedies.empty()) sentence("  nothing found that would free a useful amount", Style::plain, 2);
     for (const Remedy& remedy : story_.remedies) {
-      const std::string fits = text::fits_words(remedy);
+      const std::string fits = text::fits_phrase(remedy);
       const Style style = remedy.fits == Fits::yes ? Style::good : Style::plain;
       constexpr int kIndent = 17;
-      sentence(fmt::format("  {:>16}  {}{}", text::gives_words(remedy), text::title_words(remedy),
+      sentence(fmt::format("  {:>16}  {}{}", text::gives_phrase(remedy), text::title_phrase(remedy),
                            fits.empty() ? "" : " (" + fits + ")"),
                style, kIndent + 3);
       sentence(std::string(kIndent + 3, ' ') + text::takes_words(remedy), Style::plain, kIndent + 3);
@@ -428,7 +428,7 @@ class OomText {
         sentence(std::string(kIndent + 3, ' ') + "estimate: " + range + (range.empty() ? "" : ": ") + estimate,
                  Style::dim, kIndent + 3);
       }
-      sentence(std::string(kIndent + 3, ' ') + "price: " + text::price_words(remedy), Style::dim, kIndent + 3);
+      sentence(std::string(kIndent + 3, ' ') + "price: " + text::price_phrase(remedy), Style::dim, kIndent + 3);
       if (remedy.kind == RemedyKind::checkpoint) glossary_.use(Term::checkpointing);
     }
     const bool batch = std::ranges::any_of(
@@ -438,7 +438,7 @@ class OomText {
           "  An optimizer's step failed, after activations were freed: a smaller batch, checkpointing or autocast "
           "would not help at this moment.");
     }
-    const std::string outside = text::outside_words(story_.balance);
+    const std::string outside = text::outside_phrase(story_.balance);
     if (!outside.empty()) sentence("  " + outside);
     if (!missing_.empty()) sentence("  " + missing_, Style::warning, 2);
   }
@@ -450,7 +450,7 @@ class OomText {
     if (story_.operands.empty()) return;
     sentence("  tensors in local variables of the function that failed:", Style::plain, 2);
     for (const analyzer::oom::Operand& operand : story_.operands) {
-      sentence("    " + text::operand_words(opened_.dump, operand), Style::plain, 6);
+      sentence("    " + text::operand_phrase(opened_.dump, operand), Style::plain, 6);
     }
   }
 

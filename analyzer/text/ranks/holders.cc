@@ -22,7 +22,7 @@ std::vector<std::string> outlier_holders(const std::vector<analyzer::RankDump>& 
     ++members;
     analyzer::OpenedDump opened(dumps[dump_of[outlier.member]].path, symbols);
     const analyzer::Selection selection = opened.choose(filter);
-    for (const analyzer::Group& group : analyzer::group(opened.view(selection), analyzer::By::line)) {
+    for (const analyzer::Group& group : analyzer::group(opened.view(selection), analyzer::GroupBy::line)) {
       if (opened.places.at(group.site).where == names[outlier.name]) out[i] = held_by(opened, group);
     }
   }

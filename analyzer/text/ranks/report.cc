@@ -351,9 +351,9 @@ class Writer {
       const bool all = leak.members.size() + found.skipped.size() == job_.members.size() && leak.members.size() > 1;
       std::string what = title_of(leak);
       table.row({bytes(leak.least), bytes(leak.most), all ? "all ranks" : members_words(job_, leak.members), what});
-      const std::string held = holder_words(leak.finding);
+      const std::string held = holder_phrase(leak.finding);
       if (!held.empty()) table.note(3, "held by " + held);
-      table.note(3, advice_words(leak.finding));
+      table.note(3, advice_phrase(leak.finding));
     }
     if (!table.empty()) out_ += table.text(terminal_);
     if (!found.skipped.empty()) {

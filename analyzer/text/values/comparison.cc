@@ -20,11 +20,11 @@ using values::Basis;
 using values::Comparison;
 using values::FirstDifference;
 using values::OneSided;
-using values::OnlyHere;
 using values::Pair;
 using values::RunComparison;
 using values::Statistic;
 using values::Tolerance;
+using values::UnmatchedNames;
 using values::Value;
 using values::Verdict;
 
@@ -49,7 +49,7 @@ std::string what_differs(const FirstDifference& first) {
     case Basis::shape:
       return fmt::format("its shape is {} in A and {} in B", shape_text(first.a.shape), shape_text(first.b.shape));
     case Basis::kind:
-      return fmt::format("it is {} in A and {} in B", kind_word(first.a.kind), kind_word(first.b.kind));
+      return fmt::format("it is {} in A and {} in B", kind_name(first.a.kind), kind_name(first.b.kind));
     case Basis::text:
       return "its text differs";
     case Basis::hash:
@@ -64,7 +64,7 @@ std::string what_differs(const FirstDifference& first) {
     case Basis::statistics:
       break;
   }
-  return fmt::format("its {} differs: {} in A and {} in B", statistic_word(compared.statistic), number(compared.a),
+  return fmt::format("its {} differs: {} in A and {} in B", statistic_name(compared.statistic), number(compared.a),
                      number(compared.b));
 }
 
@@ -76,7 +76,7 @@ std::string owner_words(const Value& value) {
 
 std::string first_words(const RunComparison& runs) {
   const FirstDifference& first = *runs.first;
-  const std::string place = place_word(first.a.place);
+  const std::string place = place_name(first.a.place);
   return fmt::format("{}: {} ({}{}) is the first value that differs; {}",
                      step_words(first.a.mode, first.a.step, first.a.pass), runs.names[runs.pairs[first.pair].name],
                      place, owner_words(first.a), what_differs(first));
@@ -93,7 +93,7 @@ bool raised_first(const RunComparison& runs) {
 
 std::string plural_steps(const values::OneSidedStep& steps) {
   const bool eval = steps.mode == format::StepMode::eval;
-  const std::string mode = mode_word(steps.mode);
+  const std::string mode = mode_name(steps.mode);
   return fmt::format(
       "{}{}{} {}", mode, mode.empty() ? "" : " ",
       eval                        ? (steps.first == steps.last ? "pass" : "passes")
@@ -185,7 +185,7 @@ class CompareWriter {
     const Pair& pair = runs_.pairs[first.pair];
     const Comparison& compared = first.comparison;
     heading("first difference");
-    entry("value", fmt::format("{}, {}{}{}", runs_.names[pair.name], place_word(first.a.place), owner_words(first.a),
+    entry("value", fmt::format("{}, {}{}{}", runs_.names[pair.name], place_name(first.a.place), owner_words(first.a),
                                first.a.index > 0 ? fmt::format(", index {} in its pass", first.a.index) : ""));
     entry("when", fmt::format("{}{}", step_words(first.a.mode, first.a.step, first.a.pass),
                               first.a.mode == format::StepMode::eval ? "" : fmt::format(", pass {}", first.a.pass)));
@@ -202,7 +202,7 @@ class CompareWriter {
       entry("largest at",
             fmt::format("{}: {} in A, {} in B", shape_text(compared.where), number(compared.a), number(compared.b)));
     } else if (compared.statistic != Statistic::none) {
-      entry("largest in", fmt::format("{}: {} in A, {} in B", statistic_word(compared.statistic), number(compared.a),
+      entry("largest in", fmt::format("{}: {} in A, {} in B", statistic_name(compared.statistic), number(compared.a),
                                       number(compared.b)));
     }
     fed_by(first);
@@ -210,7 +210,7 @@ class CompareWriter {
 
   static std::string side_words(const Value& value) {
     std::string text = value.is_tensor() ? fmt::format("{} {}", dtype_word(value.dtype), shape_text(value.shape))
-                                         : kind_word(value.kind);
+                                         : kind_name(value.kind);
     if (value.is_tensor() && value.device.type >= 0) text += " on " + value.device.text();
     if (value.statistics) {
       const values::Statistics& s = *value.statistics;
@@ -223,7 +223,7 @@ class CompareWriter {
   }
 
   static std::string numbers(const Comparison& compared) {
-    std::string text = "by " + basis_word(compared.basis);
+    std::string text = "by " + basis_name(compared.basis);
     if (compared.basis == Basis::elements) {
       text += fmt::format(": {} of {} beyond the tolerance", count(compared.beyond), count(compared.count));
     }
@@ -253,7 +253,7 @@ class CompareWriter {
 
   static std::string verdict_words(const Pair& pair) {
     if (pair.verdict == Verdict::not_comparable) return "could not be compared";
-    if (!has_numbers(pair)) return "differs in its " + basis_word(pair.basis);
+    if (!has_numbers(pair)) return "differs in its " + basis_name(pair.basis);
     if (pair.verdict == Verdict::different) return "differs, by " + difference(pair.relative) + " relative";
     return pair.relative == 0 ? "equal" : "equal within the tolerance (" + difference(pair.relative) + " relative)";
   }
@@ -277,7 +277,7 @@ class CompareWriter {
       values.row({numbers ? difference(pair.relative) : "", numbers ? difference(pair.absolute) : "",
                   numbers ? times_allowed(pair.excess) : "",
                   !differs   ? "equal"
-                  : !numbers ? basis_word(pair.basis)
+                  : !numbers ? basis_name(pair.basis)
                              : "",
                   runs_.names[pair.name]},
                  differs ? Style::plain : Style::dim);
@@ -315,7 +315,7 @@ class CompareWriter {
     if (shown < all) line(fmt::format("showing {} of {}; --top N, 0 for all", count(shown), count(all)));
   }
 
-  void only(const char* side, const OnlyHere& only) {
+  void only(const char* side, const UnmatchedNames& only) {
     if (only.names.empty() && only.steps.empty() && only.values == 0 && only.modules.empty()) return;
     heading(fmt::format("only in {}", side));
     if (!only.names.empty()) {
@@ -357,18 +357,18 @@ std::string compared_words(const RunComparison& runs) {
 
 }  // namespace
 
-std::string basis_word(Basis basis) {
+std::string basis_name(Basis basis) {
   static constexpr const char* kWords[] = {"elements", "hash", "statistics", "number", "text", "shape", "kind"};
   return kWords[size_t(basis)];
 }
 
-std::string statistic_word(Statistic statistic) {
+std::string statistic_name(Statistic statistic) {
   static constexpr const char* kWords[] = {"",        "number of NaN", "number of +Inf", "number of -Inf", "minimum",
                                            "maximum", "mean",          "deviation",      "l2 norm"};
   return kWords[size_t(statistic)];
 }
 
-std::string place_word(format::ValuePlace place) {
+std::string place_name(format::ValuePlace place) {
   static constexpr const char* kWords[] = {"value",        "output",      "input",           "parameter",
                                            "buffer",       "gradient",    "optimizer state", "local",
                                            "return value", "saved value", "backward"};

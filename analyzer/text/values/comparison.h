@@ -22,8 +22,8 @@ std::string compare_text(const values::RunComparison& runs, const values::Values
 std::string nothing_compared(const values::RunComparison& runs, const values::ValuesFile& a,
                              const values::ValuesFile& b);
 
-std::string basis_word(values::Basis basis);
-std::string statistic_word(values::Statistic statistic);
-std::string place_word(format::ValuePlace place);
+std::string basis_name(values::Basis basis);
+std::string statistic_name(values::Statistic statistic);
+std::string place_name(format::ValuePlace place);
 
 }  // namespace tensorscope::text

@@ -4,12 +4,12 @@
 
 namespace tensorscope::text {
 
-const char* mode_word(format::StepMode mode) {
+const char* mode_name(format::StepMode mode) {
   if (mode == format::StepMode::train) return "train";
   return mode == format::StepMode::eval ? "eval" : "";
 }
 
-const char* kind_word(format::ValueKind kind) {
+const char* kind_name(format::ValueKind kind) {
   switch (kind) {
     case format::ValueKind::none:
       return "None";
@@ -31,7 +31,7 @@ const char* kind_word(format::ValueKind kind) {
   return "";
 }
 
-const char* step_source_words(format::StepSource source) {
+const char* step_source_phrase(format::StepSource source) {
   switch (source) {
     case format::StepSource::backward:
       return "backward passes";
@@ -47,7 +47,7 @@ const char* step_source_words(format::StepSource source) {
 
 std::string step_words(format::StepMode mode, uint32_t step, uint32_t pass) {
   if (mode == format::StepMode::eval) return fmt::format("eval pass {}", pass);
-  return fmt::format("{}{}step {}", mode_word(mode), mode == format::StepMode::train ? " " : "", step);
+  return fmt::format("{}{}step {}", mode_name(mode), mode == format::StepMode::train ? " " : "", step);
 }
 
 std::string ranges(const std::vector<uint64_t>& numbers) {

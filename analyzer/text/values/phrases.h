@@ -9,9 +9,9 @@
 
 namespace tensorscope::text {
 
-const char* mode_word(format::StepMode mode);              // "train", "eval"; "" where not known
-const char* kind_word(format::ValueKind kind);             // "tensor", "None", "float"
-const char* step_source_words(format::StepSource source);  // what a dump's steps are: "optimizer steps"
+const char* mode_name(format::StepMode mode);               // "train", "eval"; "" where not known
+const char* kind_name(format::ValueKind kind);              // "tensor", "None", "float"
+const char* step_source_phrase(format::StepSource source);  // what a dump's steps are: "optimizer steps"
 std::string step_words(format::StepMode mode, uint32_t step, uint32_t pass);
 // "0..11", "0,2,4..6": sorted numbers; of many ranges the first and the last.
 std::string ranges(const std::vector<uint64_t>& numbers);

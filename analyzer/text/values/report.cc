@@ -31,8 +31,8 @@ std::string line(const std::string& text, const Terminal& terminal, int indent =
   return wrap(clean(text), terminal.width, indent) + "\n";
 }
 
-std::string type_word(format::ValueKind kind, int dtype) {
-  return kind == format::ValueKind::tensor ? analyzer::dtype_name(dtype) : kind_word(kind);
+std::string type_name(format::ValueKind kind, int dtype) {
+  return kind == format::ValueKind::tensor ? analyzer::dtype_name(dtype) : kind_name(kind);
 }
 
 std::string statistic(const std::optional<Statistics>& statistics, values::Stat stat) {
@@ -65,7 +65,7 @@ std::string finding_text(const NonFinite& finding, const std::string& label, con
     headline = fmt::format("first NaN or infinity: {} made by {}, step {} {}{}",
                            finding.statistics ? bad_elements(*finding.statistics) : "elements",
                            place_text(finding.operation, finding.module, finding.site), count(finding.step),
-                           mode_word(finding.mode), finding.backward ? ", backward" : "");
+                           mode_name(finding.mode), finding.backward ? ", backward" : "");
   }
   std::string out = terminal.styled(Style::bad, line((label.empty() ? "" : label + ": ") + headline, terminal));
   if (!finding.shape.empty() || finding.dtype >= 0) {
@@ -164,13 +164,13 @@ std::string sparkline(const std::vector<double>& points, int width) {
 std::string values_listing(const ValuesFiles& files, const std::vector<NameRow>& rows, values::Stat stat, size_t top,
                            const Terminal& terminal) {
   const std::vector<std::string> labels = values::file_labels(files);
-  const auto label_words = [&](size_t file) {
+  const auto label_phrase = [&](size_t file) {
     const bool number = !labels[file].empty() && isdigit(static_cast<unsigned char>(labels[file][0]));
     return number ? "rank " + labels[file] : labels[file];
   };
   std::string out;
   for (size_t i = 0; i < files.size(); ++i) {
-    for (const NonFinite& finding : files[i]->findings()) out += finding_text(finding, label_words(i), terminal);
+    for (const NonFinite& finding : files[i]->findings()) out += finding_text(finding, label_phrase(i), terminal);
   }
   out += heading(files, labels, terminal);
   if (rows.empty()) {
@@ -197,12 +197,12 @@ std::string values_listing(const ValuesFiles& files, const std::vector<NameRow>&
       const std::string steps =
           row.first_step == row.last_step ? count(row.first_step) : count(row.first_step) + "-" + count(row.last_step);
       const bool tensor = row.kind == format::ValueKind::tensor && !row.kind_varies;
-      table.row({std::string(row.name), std::string(row.operation), labels[row.file], modes ? mode_word(row.mode) : "",
+      table.row({std::string(row.name), std::string(row.operation), labels[row.file], modes ? mode_name(row.mode) : "",
                  count(row.values), steps,
                  row.shape_varies ? "varies"
                  : tensor         ? shape_text(row.shape)
                                   : "",
-                 row.dtype_varies || row.kind_varies ? "varies" : type_word(row.kind, row.dtype),
+                 row.dtype_varies || row.kind_varies ? "varies" : type_name(row.kind, row.dtype),
                  statistic(row.last, values::Stat::mean), statistic(row.last, values::Stat::std),
                  statistic(row.last, values::Stat::absmax), share_of(row.not_finite, row.elements),
                  sparkline(row.curve.points(), kSparkWidth)},
@@ -215,7 +215,7 @@ std::string values_listing(const ValuesFiles& files, const std::vector<NameRow>&
     out += line("mean, std and absmax are of the last value; NaN/inf is the share of all elements", terminal);
   }
   std::vector<std::string> whose;
-  for (size_t i = 0; i < files.size(); ++i) whose.push_back(label_words(i));
+  for (size_t i = 0; i < files.size(); ++i) whose.push_back(label_phrase(i));
   return out + not_recorded(files, whose, terminal);
 }
 
@@ -237,7 +237,7 @@ std::string statistics_table(const ValuesFiles& files, const std::vector<StatRow
   for (const StatRow& row : rows) {
     const Value& value = row.value;
     std::vector<std::string> cells = {std::to_string(value.step),
-                                      modes ? mode_word(value.mode) : "",
+                                      modes ? mode_name(value.mode) : "",
                                       passes ? std::to_string(value.pass) : "",
                                       labels[row.file],
                                       indexes ? std::to_string(value.index) : "",
@@ -256,7 +256,7 @@ std::string statistics_table(const ValuesFiles& files, const std::vector<StatRow
 
 std::string followed_line(const ValuesFiles& files, const StatRow& row, const std::vector<values::Stat>& stats) {
   const Value& value = row.value;
-  std::string out = fmt::format("step {:<6} {:<5}", value.step, mode_word(value.mode));
+  std::string out = fmt::format("step {:<6} {:<5}", value.step, mode_name(value.mode));
   if (const std::string label = values::file_labels(files)[row.file]; !label.empty()) out += "  " + label;
   out += "  " + std::string(value.name);
   if (!value.operation.empty()) out += " " + std::string(value.operation);
@@ -275,7 +275,7 @@ std::string value_text(const ValuesFiles& files, size_t file, const Value& value
   const ValuesFile& from = *files[file];
   const std::string label = values::file_labels(files)[file];
   std::string about = std::string(value.name) + ", step " + count(value.step);
-  if (*mode_word(value.mode) != 0) about += std::string(" ") + mode_word(value.mode);
+  if (*mode_name(value.mode) != 0) about += std::string(" ") + mode_name(value.mode);
   about += ", pass " + count(value.pass) + ", index " + count(value.index);
   if (!label.empty()) about += (isdigit(static_cast<unsigned char>(label[0])) ? ", rank " : ", ") + label;
   const uint64_t since = value.time_ns - std::min(value.time_ns, from.process().start_ns);

@@ -2,29 +2,99 @@
 import { Recording, type RecordingData } from "./recording";
 
 export type Column = ArrayLike<number> & Iterable<number>;
-interface ColumnPlace { type: "u8" | "u16" | "u32" | "f64"; at: number; count: number }
+interface ColumnPlace {
+  type: "u8" | "u16" | "u32" | "f64";
+  at: number;
+  count: number;
+}
 export type Columns<Name extends string> = Record<Name, Column>;
 
-export interface SiteRow { where: string; bytes: number; share: string; tensors: number; blocks: number; source: string; modules: string; held_by: string }
-export interface Process { pid: number; program: string; run_id: string; host: string; command_line: string[]; options: [string, string][]; dump_unix_ms: number; dump_number: number; rank: number; after_start: number }
-
-export interface DumpData {
-  path: string; process: Process; answer: string; headline: string; outside: string; versions: string; seen: string;
-  coverage: [string, string, string, number][]; no_module: string; problems: string[]; total_bytes: number; total_tensors: number;
-  live: string[][]; sites: SiteRow[]; site_count: number; texts: string[];
-  tensors: Columns<"id" | "bytes" | "storage" | "begin" | "length" | "shape" | "strides" | "dtype" | "device" | "category" | "evidence" | "name" | "names" |
-    "holders" | "holder_count" | "module" | "site" | "thread" | "class" | "grad_fn" | "node" | "grad" | "flags" | "type" | "unknown" | "age">;
-  storages: Columns<"id" | "bytes" | "kind" | "device">;
-  items: Columns<"bytes" | "owner" | "representative" | "site" | "device" | "storage">;
-  graph?: unknown; stacks: StackColumns;
+export interface SiteRow {
+  where: string;
+  bytes: number;
+  share: string;
+  tensors: number;
+  blocks: number;
+  source: string;
+  modules: string;
+  held_by: string;
+}
+export interface Process {
+  pid: number;
+  program: string;
+  run_id: string;
+  host: string;
+  command_line: string[];
+  options: [string, string][];
+  dump_unix_ms: number;
+  dump_number: number;
+  rank: number;
+  after_start: number;
 }
 
-export interface StackColumns extends Columns<"where" | "leaf" | "module" | "source" | "id" | "parent" | "frame"> { frames: Columns<"native" | "function" | "file" | "line" | "object" | "source"> }
+export interface DumpData {
+  path: string;
+  process: Process;
+  answer: string;
+  headline: string;
+  outside: string;
+  versions: string;
+  seen: string;
+  coverage: [string, string, string, number][];
+  no_module: string;
+  problems: string[];
+  total_bytes: number;
+  total_tensors: number;
+  live: string[][];
+  sites: SiteRow[];
+  site_count: number;
+  texts: string[];
+  tensors: Columns<
+    | "id"
+    | "bytes"
+    | "storage"
+    | "begin"
+    | "length"
+    | "shape"
+    | "strides"
+    | "dtype"
+    | "device"
+    | "category"
+    | "evidence"
+    | "name"
+    | "names"
+    | "holders"
+    | "holder_count"
+    | "module"
+    | "site"
+    | "thread"
+    | "class"
+    | "grad_fn"
+    | "node"
+    | "grad"
+    | "flags"
+    | "type"
+    | "unknown"
+    | "age"
+  >;
+  storages: Columns<"id" | "bytes" | "kind" | "device">;
+  items: Columns<"bytes" | "owner" | "representative" | "site" | "device" | "storage">;
+  graph?: unknown;
+  stacks: StackColumns;
+}
+
+export interface StackColumns extends Columns<"where" | "leaf" | "module" | "source" | "id" | "parent" | "frame"> {
+  frames: Columns<"native" | "function" | "file" | "line" | "object" | "source">;
+}
 
 export interface ReportData {
-  schema: number; version: string; confidential: boolean; tensor_flags: Record<string, number>; dumps: DumpData[];
+  schema: number;
+  version: string;
+  confidential: boolean;
+  tensor_flags: Record<string, number>;
+  dumps: DumpData[];
   not_read?: { note: string } | null;
-  [part: string]: unknown;  // of a page that has one: "timeline", "leaks", ...
+  [part: string]: unknown; // of a page that has one: "timeline", "leaks", ...
 }
 
 function fromBase64(text: string): Uint8Array {
@@ -63,26 +133,55 @@ export async function readData(text: string): Promise<ReportData> {
   return withColumns(head, buffer, Math.ceil((4 + length) / 8) * 8) as ReportData;
 }
 
-export interface Frame { native: boolean; function: string; file: string; line: number; object: string; source: string }
+export interface Frame {
+  native: boolean;
+  function: string;
+  file: string;
+  line: number;
+  object: string;
+  source: string;
+}
 
 // Allocation sites by number, 0: no stack.
 export class Stacks {
-  constructor(private readonly columns: StackColumns, private readonly texts: string[]) {}
+  constructor(
+    private readonly columns: StackColumns,
+    private readonly texts: string[],
+  ) {}
 
-  get count(): number { return this.columns.where.length + 1; }
-  get frameCount(): number { return this.columns.frames.native.length; }
-  where(site: number): string { return site === 0 ? "(no stack)" : this.texts[this.columns.where[site - 1]]; }
-  module(site: number): string { return site === 0 ? "" : this.texts[this.columns.module[site - 1]]; }
-  source(site: number): string { return site === 0 ? "" : this.texts[this.columns.source[site - 1]]; }
+  get count(): number {
+    return this.columns.where.length + 1;
+  }
+  get frameCount(): number {
+    return this.columns.frames.native.length;
+  }
+  where(site: number): string {
+    return site === 0 ? "(no stack)" : this.texts[this.columns.where[site - 1]];
+  }
+  module(site: number): string {
+    return site === 0 ? "" : this.texts[this.columns.module[site - 1]];
+  }
+  source(site: number): string {
+    return site === 0 ? "" : this.texts[this.columns.source[site - 1]];
+  }
 
   frame(number: number): Frame {
-    const f = this.columns.frames, text = (column: Column) => this.texts[column[number]];
-    return { native: f.native[number] === 1, function: text(f.function), file: text(f.file), line: f.line[number], object: text(f.object), source: text(f.source) };
+    const f = this.columns.frames,
+      text = (column: Column) => this.texts[column[number]];
+    return {
+      native: f.native[number] === 1,
+      function: text(f.function),
+      file: text(f.file),
+      line: f.line[number],
+      object: text(f.object),
+      source: text(f.source),
+    };
   }
 
   // Numbers of frames, innermost first.
   stack(site: number): number[] {
-    const frames: number[] = [], { parent, frame } = this.columns;
+    const frames: number[] = [],
+      { parent, frame } = this.columns;
     if (site === 0) return frames;
     for (let node = this.columns.leaf[site - 1]; node !== 0; node = parent[node]) frames.push(frame[node]);
     return frames;
@@ -92,13 +191,17 @@ export class Stacks {
 // One dump, and what several pages compute of it.
 export class Dump {
   readonly stacks: Stacks;
-  readonly owned: Float64Array;   // bytes of the storages whose oldest tensor this is: sums over tensors are right
-  readonly spoken: Float64Array;  // of those whose category, module and holder this tensor has
+  readonly owned: Float64Array; // bytes of the storages whose oldest tensor this is: sums over tensors are right
+  readonly spoken: Float64Array; // of those whose category, module and holder this tensor has
   private byId_: Map<number, number> | null = null;
   private byStorage_: Map<number, number[]> | null = null;
 
-  constructor(readonly data: DumpData, readonly number: number) {
-    const n = data.tensors.id.length, { bytes, owner, representative } = data.items;
+  constructor(
+    readonly data: DumpData,
+    readonly number: number,
+  ) {
+    const n = data.tensors.id.length,
+      { bytes, owner, representative } = data.items;
     this.stacks = new Stacks(data.stacks, data.texts);
     this.owned = new Float64Array(n);
     this.spoken = new Float64Array(n);
@@ -108,10 +211,17 @@ export class Dump {
     }
   }
 
-  get tensorCount(): number { return this.data.tensors.id.length; }
-  text(number: number): string { return this.data.texts[number]; }
-  // Whether this could be read of a tensor: "shape", "bytes", "storage", "offset", ... (html/dump_data.cc). What was not is no zero.
-  knows(row: number, what: string): boolean { return !this.text(this.data.tensors.unknown[row]).split(", ").includes(what); }
+  get tensorCount(): number {
+    return this.data.tensors.id.length;
+  }
+  text(number: number): string {
+    return this.data.texts[number];
+  }
+  // Whether this could be read of a tensor: "shape", "bytes", "storage", "offset", ... (html/dump_data.cc). What was
+  // not is no zero.
+  knows(row: number, what: string): boolean {
+    return !this.text(this.data.tensors.unknown[row]).split(", ").includes(what);
+  }
 
   withId(id: number): number | undefined {
     if (!this.byId_) {
@@ -135,13 +245,21 @@ export class Dump {
   }
 }
 
-export interface Holder { kind: string; text: string; tensor: number }  // tensor: its row; -1: it is none
+export interface Holder {
+  kind: string;
+  text: string;
+  tensor: number;
+} // tensor: its row; -1: it is none
 
 export function holdersOf(dump: Dump, row: number): Holder[] {
-  return dump.text(dump.data.tensors.holders[row]).split("\n").filter(Boolean).map((line) => {
-    const [kind, text, tensor] = line.split("\t");
-    return { kind, text, tensor: Number(tensor ?? 0) - 1 };
-  });
+  return dump
+    .text(dump.data.tensors.holders[row])
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => {
+      const [kind, text, tensor] = line.split("\t");
+      return { kind, text, tensor: Number(tensor ?? 0) - 1 };
+    });
 }
 
 export class Report {
@@ -154,8 +272,15 @@ export class Report {
   // What a page shows where no dump is chosen: the failure, else the last dump. At a normal exit everything is free, or
   // no variable holds it any more.
   get first(): Dump {
-    const failed = (this.data.oom as { dump: string } | null | undefined)?.dump, returned = (this.data.leaks as { returned: string | null } | null | undefined)?.returned;
-    return this.dumps.find((dump) => dump.data.path === failed) ?? [...this.dumps].reverse().find((dump) => dump.data.total_bytes > 0 && dump.data.path !== returned) ?? this.dumps[this.dumps.length - 1];
+    const failed = (this.data.oom as { dump: string } | null | undefined)?.dump,
+      returned = (this.data.leaks as { returned: string | null } | null | undefined)?.returned;
+    return (
+      this.dumps.find((dump) => dump.data.path === failed) ??
+      [...this.dumps].reverse().find((dump) => dump.data.total_bytes > 0 && dump.data.path !== returned) ??
+      this.dumps[this.dumps.length - 1]
+    );
   }
-  flag(name: string): number { return this.data.tensor_flags[name] ?? 0; }
+  flag(name: string): number {
+    return this.data.tensor_flags[name] ?? 0;
+  }
 }

@@ -16,12 +16,17 @@ function set(element: Element & { style: CSSStyleDeclaration }, props: Props): v
   for (const [name, value] of Object.entries(props)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value as EventListener);
-    else if (name === "style") for (const [key, text] of Object.entries(value as Props)) element.style.setProperty(key, String(text));
+    else if (name === "style")
+      for (const [key, text] of Object.entries(value as Props)) element.style.setProperty(key, String(text));
     else element.setAttribute(name === "className" ? "class" : name, value === true ? "" : String(value));
   }
 }
 
-export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  props: Props = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
   const element = document.createElement(tag);
   set(element, props);
   fill(element, children);
@@ -84,13 +89,56 @@ function cellText(cell: HTMLElement): string {
 
 // `rows`: a heading, then all of the table.
 export function saveTools(name: string, rows: () => (string | number)[][]): HTMLElement {
-  return h("div", { className: "tools" }, button("save as CSV", () => save(`${name}.csv`, csv(rows()))), button("copy as text", () => void copy(rows().map((row) => row.join("\t")).join("\n"))));
+  return h(
+    "div",
+    { className: "tools" },
+    button("save as CSV", () => save(`${name}.csv`, csv(rows()))),
+    button(
+      "copy as text",
+      () =>
+        void copy(
+          rows()
+            .map((row) => row.join("\t"))
+            .join("\n"),
+        ),
+    ),
+  );
 }
 
 // A table of texts with its captions as headings; `numbers`: columns that are right-aligned.
 export function plainTable(titles: string[], rows: Child[][], numbers: number[] = []): HTMLElement {
   const align = (i: number) => (numbers.includes(i) ? { className: "number" } : {});
-  const table = h("table", {}, h("thead", {}, h("tr", {}, titles.map((title, i) => h("th", { scope: "col", ...align(i) }, title)))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, i) => h("td", align(i), cell))))));
-  return h("div", { className: "plain" }, table, rows.length > 0 && saveTools(document.documentElement.dataset.page ?? "table", () => Array.from(table.rows, (row) => Array.from(row.cells, cellText))));
+  const table = h(
+    "table",
+    {},
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        titles.map((title, i) => h("th", { scope: "col", ...align(i) }, title)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      rows.map((row) =>
+        h(
+          "tr",
+          {},
+          row.map((cell, i) => h("td", align(i), cell)),
+        ),
+      ),
+    ),
+  );
+  return h(
+    "div",
+    { className: "plain" },
+    table,
+    rows.length > 0 &&
+      saveTools(document.documentElement.dataset.page ?? "table", () =>
+        Array.from(table.rows, (row) => Array.from(row.cells, cellText)),
+      ),
+  );
 }

@@ -3,13 +3,15 @@ const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
 // To the nearest; of two as near, the even one.
 function rounded(value: number): number {
-  const low = Math.floor(value), rest = value - low;
+  const low = Math.floor(value),
+    rest = value - low;
   return rest > 0.5 || (rest === 0.5 && low % 2 !== 0) ? low + 1 : low;
 }
 
 export function bytes(value: number): string {
   if (value < 1024) return `${Math.round(value)} B`;
-  let unit = 0, scaled = value / 1024;
+  let unit = 0,
+    scaled = value / 1024;
   while (unit + 1 < UNITS.length && scaled >= 1023.95) {
     scaled /= 1024;
     unit++;
@@ -19,7 +21,10 @@ export function bytes(value: number): string {
 }
 
 export const signedBytes = (value: number) => (value === 0 ? "0 B" : (value > 0 ? "+" : "-") + bytes(Math.abs(value)));
-export const count = (value: number) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+export const count = (value: number) =>
+  Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, ",");
 export const signedCount = (value: number) => (value > 0 ? "+" : value < 0 ? "-" : "") + count(Math.abs(value));
 export const counted = (value: number, noun: string) => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 
@@ -36,7 +41,9 @@ export function age(seconds: number): string {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes}m${String(Math.floor(seconds % 60)).padStart(2, "0")}s`;
   const hours = Math.floor(minutes / 60);
-  return hours < 24 ? `${hours}h${String(minutes % 60).padStart(2, "0")}m` : `${Math.floor(hours / 24)}d${String(hours % 24).padStart(2, "0")}h`;
+  return hours < 24
+    ? `${hours}h${String(minutes % 60).padStart(2, "0")}m`
+    : `${Math.floor(hours / 24)}d${String(hours % 24).padStart(2, "0")}h`;
 }
 
 // "10M", "1.5 GiB" -> bytes; NaN: no size.
@@ -50,6 +57,9 @@ export function duration(seconds: number): string {
   if (seconds < 1e-3) return `${Math.round(seconds * 1e6)} us`;
   if (seconds < 1) return `${(seconds * 1e3).toFixed(seconds < 0.01 ? 1 : 0)} ms`;
   if (seconds < 60) return `${seconds.toFixed(2)} s`;
-  const minutes = Math.floor(seconds / 60), rest = (seconds - 60 * minutes).toFixed(1).padStart(4, "0");
-  return minutes < 60 ? `${minutes}m${rest}s` : `${Math.floor(minutes / 60)}h${String(minutes % 60).padStart(2, "0")}m${rest}s`;
+  const minutes = Math.floor(seconds / 60),
+    rest = (seconds - 60 * minutes).toFixed(1).padStart(4, "0");
+  return minutes < 60
+    ? `${minutes}m${rest}s`
+    : `${Math.floor(minutes / 60)}h${String(minutes % 60).padStart(2, "0")}m${rest}s`;
 }

@@ -13,7 +13,11 @@ import { searchPage } from "./search";
 import { timelinePage } from "./timeline";
 import { callsPage, valuesPage } from "./values";
 
-interface PageKind extends PageTitle { there: (report: Report) => boolean; draw: (place: HTMLElement, shown: Shown) => void; hidden?: boolean }
+interface PageKind extends PageTitle {
+  there: (report: Report) => boolean;
+  draw: (place: HTMLElement, shown: Shown) => void;
+  hidden?: boolean;
+}
 
 const hasDump = (report: Report) => report.dumps.length > 0;
 const part = (name: string) => (all: Report) => all.data[name] !== null && all.data[name] !== undefined;
@@ -25,9 +29,19 @@ const PAGES: PageKind[] = [
   { id: "leaks", title: "Leaks", there: part("leaks"), draw: leaksPage },
   { id: "diff", title: "Diff", there: part("diff"), draw: diffPage },
   { id: "map", title: "Map", there: hasDump, draw: mapPage },
-  { id: "flame", title: "Flame", there: (report) => hasDump(report) || report.recordings.some((each) => each.data.devices.length > 0), draw: flamePage },
+  {
+    id: "flame",
+    title: "Flame",
+    there: (report) => hasDump(report) || report.recordings.some((each) => each.data.devices.length > 0),
+    draw: flamePage,
+  },
   { id: "tensors", title: "Tensors", there: hasDump, draw: tensorsPage },
-  { id: "graph", title: "Graph", there: (all) => all.dumps.some((dump) => ((dump.data.graph as Graph | null)?.name.length ?? 0) > 0), draw: graphPage },
+  {
+    id: "graph",
+    title: "Graph",
+    there: (all) => all.dumps.some((dump) => ((dump.data.graph as Graph | null)?.name.length ?? 0) > 0),
+    draw: graphPage,
+  },
   { id: "values", title: "Values", there: part("values"), draw: valuesPage },
   { id: "calls", title: "Calls", there: part("calls"), draw: callsPage },
   { id: "search", title: "Search", there: () => true, draw: searchPage, hidden: true },
@@ -44,18 +58,38 @@ function show(): void {
   const kind = pages.find((each) => each.id === page) ?? pages[0];
   const dump = report.dumps[Number(params.get("dump") ?? -1)] ?? report.first;
   const place = h("div", { className: `page ${kind.id}` });
-  document.getElementById("pages")!.replaceChildren(...pages.filter((each) => !each.hidden).map((each) =>
-    h("a", { href: address(each.id, {}), "aria-current": each.id === kind.id ? "page" : null }, each.title)));
+  document
+    .getElementById("pages")!
+    .replaceChildren(
+      ...pages
+        .filter((each) => !each.hidden)
+        .map((each) =>
+          h("a", { href: address(each.id, {}), "aria-current": each.id === kind.id ? "page" : null }, each.title),
+        ),
+    );
   const choice = document.getElementById("dump-choice")!;
   choice.replaceChildren();
   if (report.dumps.length > 1) {
-    choice.append(h("select", { "aria-label": "dump", onchange: (event: Event) => go(kind.id, { ...Object.fromEntries(params), dump: (event.target as HTMLSelectElement).value }) },
-      report.dumps.map((each, i) => h("option", { value: i, selected: each === dump, title: each.data.path }, each.data.path.split("/").pop()))));
+    choice.append(
+      h(
+        "select",
+        {
+          "aria-label": "dump",
+          onchange: (event: Event) =>
+            go(kind.id, { ...Object.fromEntries(params), dump: (event.target as HTMLSelectElement).value }),
+        },
+        report.dumps.map((each, i) =>
+          h("option", { value: i, selected: each === dump, title: each.data.path }, each.data.path.split("/").pop()),
+        ),
+      ),
+    );
   }
   document.documentElement.dataset.page = kind.id;
   document.getElementById("main")!.replaceChildren(place);
   kind.draw(place, { report, dump, params, pages: pagesOf(report) });
-  document.title = `${kind.title} - ${dump?.data.process.program ?? report.recordings[0]?.data.program ?? "values"} - tensorscope`;
+  document.title =
+    `${kind.title} - ` +
+    `${dump?.data.process.program ?? report.recordings[0]?.data.program ?? "values"} - tensorscope`;
 }
 
 function keys(event: KeyboardEvent): void {
@@ -93,7 +127,15 @@ async function start(): Promise<void> {
 
 start().catch((error: unknown) => {
   const old = typeof DecompressionStream === "undefined";
-  document.getElementById("main")!.replaceChildren(h("p", { className: "problem" }, old
-    ? "This browser cannot read the page: it needs Chrome 80, Firefox 113, Safari 16.4 or newer."
-    : `The data of this page cannot be read: ${String(error)}`));
+  document
+    .getElementById("main")!
+    .replaceChildren(
+      h(
+        "p",
+        { className: "problem" },
+        old
+          ? "This browser cannot read the page: it needs Chrome 80, Firefox 113, Safari 16.4 or newer."
+          : `The data of this page cannot be read: ${String(error)}`,
+      ),
+    );
 });

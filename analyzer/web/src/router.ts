@@ -1,12 +1,21 @@
-// Where a reader is: the page and its state stand behind the # of the address, so that Back works and a link can be sent.
+// Where a reader is: the page and its state stand behind the # of the address, so that Back works and a link can be
+// sent.
 import { h } from "./dom";
 import type { Dump, Report } from "./data";
 
 export type Params = Map<string, string>;
 // A page as others name it.
-export interface PageTitle { id: string; title: string }
+export interface PageTitle {
+  id: string;
+  title: string;
+}
 // What a page draws: its parameters, the dump that is chosen, and which pages there are.
-export interface Shown { report: Report; dump: Dump; params: Params; pages: PageTitle[] }
+export interface Shown {
+  report: Report;
+  dump: Dump;
+  params: Params;
+  pages: PageTitle[];
+}
 
 export function parse(hash: string): { page: string; params: Params } {
   const [page, query] = hash.replace(/^#/, "").split("?", 2);
@@ -25,5 +34,9 @@ export function address(page: string, values: Record<string, string>): string {
   return `#${page}${text ? `?${text}` : ""}`;
 }
 
-export function go(page: string, values: Record<string, string>): void { location.hash = address(page, values); }
-export function link(page: string, values: Record<string, string>, text: string): HTMLAnchorElement { return h("a", { href: address(page, values) }, text); }
+export function go(page: string, values: Record<string, string>): void {
+  location.hash = address(page, values);
+}
+export function link(page: string, values: Record<string, string>, text: string): HTMLAnchorElement {
+  return h("a", { href: address(page, values) }, text);
+}

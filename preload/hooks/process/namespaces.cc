@@ -22,14 +22,14 @@ int call_without_threads(Call call) {
   if (!activated() || t_inside != 0) return call();
   const InsideScope inside;
   const int errno_before = errno;
-  const bool ended = collector::end_for_a_moment();
+  const bool ended = collector::suspend();
   int result = call();
   for (int i = 0; ended && result != 0 && (errno == EINVAL || errno == EUSERS) && i < kMaxTries; ++i) {
     nanosleep(&kMillisecond, nullptr);
     result = call();
   }
   const int left_errno = result == 0 ? errno_before : errno;
-  if (ended) collector::begin_again();
+  if (ended) collector::resume();
   errno = left_errno;
   return result;
 }

@@ -61,14 +61,14 @@ long put_filter(bool before_all_threads, Call call, Succeeded succeeded) {
   if (t_inside != 0) return call();
   const InsideScope inside;
   const int errno_before = errno;
-  const bool ended = before_all_threads && activated() && collector::end_for_a_moment(kPatienceMs);
+  const bool ended = before_all_threads && activated() && collector::suspend(kPatienceMs);
   errno = errno_before;
   const long result = call();
   const int left_errno = errno;
   if (succeeded(result)) {
     filter_was_put(before_all_threads);
   } else if (ended) {
-    collector::begin_again();
+    collector::resume();
   }
   errno = left_errno;
   return result;

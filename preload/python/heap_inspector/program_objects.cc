@@ -199,7 +199,7 @@ class Look {
     if (!chains.find_steps()) return;
     for (const Called& called : all) {
       Chain chain = chains.of(called.row.holder);
-      chains.lead_on(chain, called.row.holder, called.object, called.row.answer);
+      chains.extend_to_held(chain, called.row.holder, called.object, called.row.answer);
       if (!chains.ready()) return;
       chains.call(called.object, std::move(chain.text));
     }

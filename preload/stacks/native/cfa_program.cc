@@ -192,25 +192,26 @@ bool Machine::run_extended(uint8_t code, ByteReader& in) {
 
 UnwindRule rule_of(const Row& row) {
   if (row.return_address.how == Saved::undefined) return UnwindRule::outermost();
-  if (row.return_address.how != Saved::at_offset || row.return_address.offset != -8) return UnwindRule::odd();
+  if (row.return_address.how != Saved::at_offset || row.return_address.offset != -8) return UnwindRule::special();
   if (row.cfa == Row::in_slot_of_bp && row.bp.how == Saved::at_bp && row.bp.offset == 0) {
     const int64_t slot = -row.cfa_offset;
     const bool expressible = slot > 0 && slot % 8 == 0 && slot / 8 <= UnwindRule::kMaxBpWords;
-    return expressible ? UnwindRule::realigned(uint32_t(slot / 8)) : UnwindRule::odd();
+    return expressible ? UnwindRule::realigned(uint32_t(slot / 8)) : UnwindRule::special();
   }
-  if (row.cfa != Row::from_register || (row.cfa_register != kSp && row.cfa_register != kBp)) return UnwindRule::odd();
-  if (row.sp.how != Saved::same) return UnwindRule::odd();
+  if (row.cfa != Row::from_register || (row.cfa_register != kSp && row.cfa_register != kBp))
+    return UnwindRule::special();
+  if (row.sp.how != Saved::same) return UnwindRule::special();
   if (row.cfa_offset < 8 || row.cfa_offset % 8 != 0 || row.cfa_offset / 8 > UnwindRule::kMaxCfaWords) {
-    return UnwindRule::odd();
+    return UnwindRule::special();
   }
   uint32_t bp_words = 0;
   if (row.bp.how == Saved::at_offset) {
     if (row.bp.offset > -16 || row.bp.offset % 8 != 0 || -row.bp.offset / 8 > UnwindRule::kMaxBpWords) {
-      return UnwindRule::odd();
+      return UnwindRule::special();
     }
     bp_words = uint32_t(-row.bp.offset / 8);
   } else if (row.bp.how != Saved::same) {
-    return UnwindRule::odd();
+    return UnwindRule::special();
   }
   return UnwindRule::relative(row.cfa_register == kBp, uint32_t(row.cfa_offset / 8), bp_words);
 }
@@ -219,9 +220,9 @@ UnwindRule rule_of(const Row& row) {
 
 UnwindRule run_cfa_programs(ByteReader common, ByteReader own, CfaAlignment alignment, uint64_t offset) {
   Machine machine(alignment, offset);
-  if (!machine.run(common)) return UnwindRule::odd();
+  if (!machine.run(common)) return UnwindRule::special();
   machine.start_own_program();
-  return machine.run(own) ? rule_of(machine.row()) : UnwindRule::odd();
+  return machine.run(own) ? rule_of(machine.row()) : UnwindRule::special();
 }
 
 }  // namespace tensorscope::stacks

@@ -159,27 +159,27 @@ UnwindRule read_unwind_rule(const UnwindSection& section, uint64_t call_address)
   const uint8_t* description = section.header == nullptr ? nullptr : find_description(section, call_address);
   ByteReader in;
   if (description == nullptr) return UnwindRule::guess();
-  if (!read_record(description, section.end, in)) return UnwindRule::odd();
+  if (!read_record(description, section.end, in)) return UnwindRule::special();
   const auto common_field = reinterpret_cast<uint64_t>(in.position());
   const uint64_t common_at = common_field - in.fixed<uint32_t>();
-  if (common_at < section.begin || common_at >= common_field) return UnwindRule::odd();
+  if (common_at < section.begin || common_at >= common_field) return UnwindRule::special();
   Common common;
   if (!read_common(reinterpret_cast<const uint8_t*>(common_at), section, common) || common.signal_frame) {
-    return UnwindRule::odd();
+    return UnwindRule::special();
   }
   uint64_t begin = 0, size = 0;
   if (!read_pointer(in, common.pointer_encoding, 0, begin) || !read_value(in, common.pointer_encoding, size)) {
-    return UnwindRule::odd();
+    return UnwindRule::special();
   }
   if (call_address < begin || call_address - begin >= size) return UnwindRule::guess();
   if (common.augmented) in.skip(in.uleb());
-  if (!in.ok()) return UnwindRule::odd();
+  if (!in.ok()) return UnwindRule::special();
   return run_cfa_programs(common.program, in, common.alignment, call_address - begin);
 }
 
 UnwindRule read_unwind_rule(uint64_t return_address) {
   UnwindSection section;
-  if (return_address == 0) return UnwindRule::odd();
+  if (return_address == 0) return UnwindRule::special();
   if (!find_unwind_section(return_address - 1, section)) return UnwindRule::guess();
   return read_unwind_rule(section, return_address - 1);
 }

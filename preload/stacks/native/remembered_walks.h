@@ -6,6 +6,17 @@
 // takes two bytes a word here: one or two cache lines a walk. Stacks whose words hash alike would be taken for one
 // another: one pair in 2^64.
 //
+//      the thread's stack            one Entry
+//      (addresses grow upwards)
+//     | trusted frame      |   <---  outside_record, outside_tag: the walk ends there
+//     |--------------------|
+//     | return address     |   <---  offsets[2]
+//     | saved RBP          |   <---  offsets[1], only of frames whose rules name it
+//     |--------------------|
+//     | return address     |   <---  offsets[0]
+//     | ...                |         hash = hash of the words at all offsets (and of RBP, if uses_bp)
+//     | innermost frame    |   <---  ip, depth_words: they choose the set of 8 entries
+//
 // Context: hook; owned by its thread, no locks. Zeroed memory has no walks.
 #pragma once
 

@@ -30,7 +30,7 @@ class UnwindRule {
 
   constexpr UnwindRule() = default;  // not known
   static constexpr UnwindRule from_bits(uint32_t bits) { return UnwindRule(bits); }
-  static constexpr UnwindRule odd() { return UnwindRule(kSpecial); }
+  static constexpr UnwindRule special() { return UnwindRule(kSpecial); }
   static constexpr UnwindRule outermost() { return UnwindRule(kSpecial | 1u << 8); }
   static constexpr UnwindRule guess() { return UnwindRule(kSpecial | 3u << 8); }
   // `cfa_slot_words`: n of [RBP - 8 * n], 1 to kMaxBpWords.

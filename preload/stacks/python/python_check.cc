@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "stacks/python/python_check.py.h"
 #include "stacks/python/python_stack.h"
 #include "support/call_filter.h"
 
@@ -144,25 +145,6 @@ struct MethodDefinition {  // PyMethodDef
 };
 MethodDefinition g_check_method = {"check", check_called, kNoArguments, nullptr};
 
-constexpr const char* kProgram = R"(
-def outer():
-    def inner(*_):
-        return [check() for _ in
-                range(2)]
-    inner(
-        check(), 2,
-        3)
-    list(map(inner, (1,)))
-    yield inner()
-
-for _ in outer():
-    try:
-        check()
-        raise ValueError
-    except ValueError:
-        check()
-)";
-
 }  // namespace
 
 Agreement frames_look_sound(const PythonInterpreter& interpreter) {
@@ -249,7 +231,7 @@ Agreement compare_in_test_program(const PythonInterpreter& interpreter, StackId 
   }
   TestProgram program{&interpreter, capture, Agreement::nothing_to_compare};
   g_test_program = &program;
-  Reference result(api, api.run(kProgram, kFileInput, names.get(), names.get()));
+  Reference result(api, api.run(embedded::kPythonCheck, kFileInput, names.get(), names.get()));
   if (!result) api.clear_error();
   g_test_program = nullptr;
   return program.agreement;

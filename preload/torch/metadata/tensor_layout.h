@@ -9,6 +9,18 @@
 // of plain tensors. A torch that agrees with no candidate gives class names and autograd facts only, and the coverage
 // record says so.
 //
+// A TensorImpl, and the two things that differ (8 candidates = 2 sizes of base x 2 of slot x 2 orders of device_opt_):
+//
+//     0      vtable, counts                       base: 16 or 24 bytes
+//     base   storage, autograd_meta, extra_meta, version_counter
+//            Python slot                          8 or 16 bytes
+//     sizes  sizes and strides, storage_offset, numel, dtype, device_opt_, key_set
+//
+// A candidate gets a vote from each tensor of which it reads a storage by its class, sizes whose product is numel, a
+// known dtype, a device, and no element beyond the storage's end. Votes of tensors with more than one element count
+// first: a scalar agrees with many candidates. The best candidate wins if at least half of the tensors voted for it, no
+// other has as many votes, and the shim denied it for no tensor.
+//
 // Context: collector; add() is called under a table lock.
 #pragma once
 

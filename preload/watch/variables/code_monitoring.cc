@@ -6,9 +6,12 @@
 
 #include "python/method.h"
 #include "python/objects.h"
+#include "python/own_source.h"
+#include "python/untraced.h"
 #include "support/state.h"
 #include "values_file/value_store.h"
 #include "watch/callbacks.h"
+#include "watch/variables/code_monitoring.py.h"
 #include "watch/variables/variable_watch.h"
 
 namespace tensorscope::watch {
@@ -150,32 +153,12 @@ python::MethodDefinition g_returns = {"returns", returns, python::kArguments, nu
 python::MethodDefinition g_unwinds = {"unwinds", unwinds, python::kArguments, nullptr};
 python::MethodDefinition g_yields = {"yields", yields, python::kArguments, nullptr};
 
-// Numbers of other tools are left to these: 0 a debugger's, 1 of coverage, 2 a profiler's, 5 an optimizer's.
-constexpr char kMonitoringSource[] = R"(
-import sys
-monitoring = sys.monitoring
-tool = next((each for each in (4, 3) if monitoring.get_tool(each) is None), None)
-if tool is not None:
-    monitoring.use_tool_id(tool, 'tensorscope')
-    events = monitoring.events
-    for event, function in ((events.PY_START, starts), (events.LINE, line), (events.PY_RETURN, returns),
-                            (events.PY_YIELD, yields), (events.PY_UNWIND, unwinds)):
-        monitoring.register_callback(tool, event, function)
-    numbers = (events.LINE, events.PY_RETURN, events.PY_YIELD)
-    set_local_events, disable = monitoring.set_local_events, monitoring.DISABLE
-)";
-constexpr char kSwitchOn[] = "monitoring.set_events(tool, events.PY_START | events.PY_UNWIND)\n";
-
 }  // namespace
 
 bool start_monitoring(const Gil& gil, const std::vector<CodeFrame>& running) {
-  Object* globals = gil->PyDict_New();  // kept
+  Object* const globals = python::run_own_source(
+      gil, embedded::kCodeMonitoring, {&g_starts, &g_line_begins, &g_returns, &g_yields, &g_unwinds});  // kept
   if (!globals) return false;
-  for (python::MethodDefinition* method : {&g_starts, &g_line_begins, &g_returns, &g_yields, &g_unwinds}) {
-    const Owned function(gil, gil->PyCFunction_NewEx(method, nullptr, nullptr));
-    if (function) gil->PyDict_SetItemString(globals, method->name, function.get());
-  }
-  if (!python::run_own_source(gil, kMonitoringSource, globals)) return false;
   auto* made = new Monitoring;
   made->set_local_events = python::entry(gil, globals, "set_local_events");
   made->disable = python::entry(gil, globals, "disable");
@@ -195,7 +178,8 @@ bool start_monitoring(const Gil& gil, const std::vector<CodeFrame>& running) {
       if (code_has_begun(gil, *plan, frame)) ask_for_lines(gil, *made, *plan, frame.code);
     }
   }
-  return python::run_own_source(gil, kSwitchOn, globals);
+  const python::Untraced untraced(*gil.operator->());
+  return call_function(gil, python::entry(gil, globals, "switch_on"), nullptr);
 }
 
 }  // namespace tensorscope::watch

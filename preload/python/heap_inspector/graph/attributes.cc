@@ -4,24 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "python/heap_inspector/graph/attributes.py.h"
 #include "python/heap_inspector/graph/interpreter_layout.h"
 #include "python/objects.h"
+#include "python/own_source.h"
 #include "torch/metadata/object_class.h"
 #include "torch/metadata/safe_reads.h"
 
 namespace tensorscope::python::heap_inspector {
 
 namespace {
-
-constexpr char kSource[] = R"(
-class Probe:
-    def __init__(self, a, b):
-        self.first = a
-        self.second = b
-probe, asked = Probe(a, b), Probe(a, b)
-attributes = asked.__dict__
-names = tuple(attributes)
-)";
 
 std::atomic<bool> g_values_are_known{false}, g_dicts_are_unknown{false};
 
@@ -102,11 +94,10 @@ bool values_are(const Gil& gil, Object* instance, const Object* const (&expected
 
 bool check_attributes(const Gil& gil) {
   if (!known_layout(gil)) return false;
-  const Owned globals(gil, gil->PyDict_New()), a(gil, gil->PyDict_New()), b(gil, gil->PyDict_New());
-  if (!globals || !a || !b) return false;
-  gil->PyDict_SetItemString(globals.get(), "a", a.get());
-  gil->PyDict_SetItemString(globals.get(), "b", b.get());
-  const Owned done(gil, gil->PyRun_String(kSource, kFileInput, globals.get(), globals.get()));
+  const Owned a(gil, gil->PyDict_New()), b(gil, gil->PyDict_New());
+  const Owned globals(gil, own_globals(gil, {}, {{"a", a.get()}, {"b", b.get()}}));
+  if (!globals) return false;
+  const Owned done(gil, gil->PyRun_String(embedded::kAttributes, kFileInput, globals.get(), globals.get()));
   if (!done) return false;
   const auto made = [&](const char* name) { return entry(gil, globals.get(), name); };
   const bool managed = has_flag(made("probe"), type_flags::kManagedDict);

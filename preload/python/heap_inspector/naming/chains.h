@@ -58,7 +58,7 @@ class Chains {
   Chains(const Gil& gil, const ObjectGraph& graph, ObjectPaths& paths, Functions& functions, Attributes& attributes,
          const KnownClasses& classes, LookLimits& limits);
 
-  // An object that is named by its whole chain, or by what refers to it last: the number is for lead_on().
+  // An object that is named by its whole chain, or by what refers to it last: the number is for extend_to_held().
   void want(uint32_t object);
   uint32_t want(uint32_t holder, uint32_t object) {
     want(holder);
@@ -80,7 +80,7 @@ class Chains {
   bool ready() const { return !texts_.full() && !limits_.reached(); }
   Chain of(uint32_t object);
   // Extends the reference chain of a holder to what it holds. `answer`: what want(holder, object) said.
-  void lead_on(Chain& chain, uint32_t holder, uint32_t object, uint32_t answer) const {
+  void extend_to_held(Chain& chain, uint32_t holder, uint32_t object, uint32_t answer) const {
     if (answer < answers_.size()) extend(chain, holder, answers_[answer], object);
   }
 

@@ -6,8 +6,10 @@
 
 #include "python/heap_inspector/graph/interpreter_layout.h"
 #include "python/heap_inspector/graph/type_fields.h"
+#include "python/heap_inspector/naming/frame_locals.py.h"
 #include "python/method.h"
 #include "python/objects.h"
+#include "python/own_source.h"
 #include "stacks/python/python_stack.h"
 #include "stacks/python/python_walk.h"
 #include "support/options.h"
@@ -92,17 +94,6 @@ std::vector<stacks::RawFrame> frames_of(const ThreadState* thread) {
   return frames;
 }
 
-// `outer` calls `inner`, whose locals, cell and free variables are then read: by the slots' addresses alone, so that a
-// wrong layout is found out without following a pointer that may be none.
-constexpr char kProbeSource[] = R"(
-def outer(probe, a, b):
-    c = b
-    def inner(d, e):
-        f = lambda: d
-        return probe(a, b, c, d, e)
-    return inner(b, a)
-outer(probe, a, b)
-)";
 bool g_probe_matched = false;
 
 // Whether the frame object of the innermost frame says that this is its frame.
@@ -112,6 +103,8 @@ bool frame_object_leads_to(const Gil& gil, const char* frame) {
   return object && (at == 0 ? object : field<const char*>(object, at)) == frame;
 }
 
+// The locals, cells and free variables of the calling `inner` (frame_locals.py) are read by the slots' addresses alone,
+// so that a wrong layout is found out without following a pointer that may be none.
 Object* probe(Object*, Object* arguments) {
   const Gil gil = Gil::held(*known_interpreter());
   gil->Py_IncRef(gil->_Py_NoneStruct);
@@ -158,16 +151,12 @@ static bool locals_pass(const Gil& gil) {
   if (!known) return false;
   g_layout = known->layout;
   if (options().python_stacks && !stacks::check_python_with_gil()) return false;
-  const Owned globals(gil, gil->PyDict_New());
-  const Owned function(gil, gil->PyCFunction_NewEx(&g_probe, nullptr, nullptr));
   const Owned a(gil, gil->PyDict_New());
   const Owned b(gil, gil->PyDict_New());
-  if (!globals || !function || !a || !b) return false;
-  gil->PyDict_SetItemString(globals.get(), "probe", function.get());
-  gil->PyDict_SetItemString(globals.get(), "a", a.get());
-  gil->PyDict_SetItemString(globals.get(), "b", b.get());
+  const Owned globals(gil, own_globals(gil, {&g_probe}, {{"a", a.get()}, {"b", b.get()}}));
+  if (!globals) return false;
   g_probe_matched = false;
-  const Owned result(gil, gil->PyRun_String(kProbeSource, kFileInput, globals.get(), globals.get()));
+  const Owned result(gil, gil->PyRun_String(embedded::kFrameLocals, kFileInput, globals.get(), globals.get()));
   return result && g_probe_matched;
 }
 

@@ -58,7 +58,7 @@ void write_node_rows(const ObjectGraph& graph, const torch::GraphSeeds& seeds, c
             [](const Row& a, const Row& b) { return std::tie(a.node, a.holder) < std::tie(b.node, b.holder); });
   for (const Row& row : rows) {
     Chain chain = chains.of(row.holder == kNoObject ? row.object : row.holder);
-    if (row.holder != kNoObject) chains.lead_on(chain, row.holder, row.object, row.answer);
+    if (row.holder != kNoObject) chains.extend_to_held(chain, row.holder, row.object, row.answer);
     const uint32_t text = out.strings.intern(chain.text), scope = out.strings.intern(chain.scope);
     if (!chains.ready() || out.strings.full()) return;
     const bool room = out.nodes.emplace_back(text, scope, row.node, chain.root) &&

@@ -133,7 +133,7 @@ std::string_view ReferenceRows::own_name(uint32_t tensor) const {
 void ReferenceRows::write_reference(const TensorObjects::Tensor& tensor, const Holder& row) {
   Chain chain = chains_.of(row.holder);
   const Chain::Position position = chain.position;
-  chains_.lead_on(chain, row.holder, row.object, row.answer);
+  chains_.extend_to_held(chain, row.holder, row.object, row.answer);
   const Kind kind = found_.graph.kind(row.holder);
   const bool variable =
       position == Chain::Position::globals || kind == Kind::cell || kind == Kind::frame || kind == Kind::generator;

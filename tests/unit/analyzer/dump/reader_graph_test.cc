@@ -172,7 +172,7 @@ TEST(ReaderGraph, WhatOneDumpTellsApartHasTheSameNamesInTheOther) {
   refers(two, 2, "loader", 1);
   Dump first = read_graph(one.bytes()), second = read_graph(two.bytes());
   References* const run[] = {&first.references, &second.references};
-  tell_same_names_apart(run);
+  distinguish_same_names(run);
   EXPECT_EQ(first.references.rows[0].line(), "batch (local of run, thread MainThread)");
   EXPECT_EQ(second.references.rows[1].line(), "batch (local of run, thread loader)");
 }

@@ -116,7 +116,7 @@ TEST(KeptGraphs, TheMemoryOfAWeightIsNotTheGraphs) {
                1024);
   });
   ASSERT_THAT(run.kinds(), ElementsAre("state-not-detached"));
-  for (const MadeAt& made : run.only().memory) {
+  for (const CreationSite& made : run.only().memory) {
     EXPECT_NE(run.last().view().places.at(made.site).where, "train.py:5 step");
   }
   ASSERT_FALSE(run.only().memory.empty());

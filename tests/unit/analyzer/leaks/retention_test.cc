@@ -73,7 +73,7 @@ TEST(Retention, AViewKeepsItsBaseAndAStorageGoesWithItsLastTensor) {
   Asked asked(scene.builder);
   Retention retention(asked.dump, asked.accounts);
   EXPECT_FALSE(retention.cpp_only(index_of(asked.dump, 11)));
-  EXPECT_TRUE(retention.mere_base(index_of(asked.dump, 11)));
+  EXPECT_TRUE(retention.is_only_a_base(index_of(asked.dump, 11)));
   const uint32_t one = index_of(asked.dump, 20), other = index_of(asked.dump, 30);
   EXPECT_EQ(retention.only_by(std::vector<uint32_t>{one}).bytes, 0u);
   EXPECT_EQ(retention.only_by(std::vector<uint32_t>{one, other}).bytes, 400u);

@@ -45,7 +45,7 @@ std::vector<std::string> left_out(Dump at_end, const std::vector<int>& before = 
   all.back().process.dump_ns += 60'000'000'000;
   ComparedDumps dumps(std::move(all), {}, without_symbols());
   std::vector<std::string> paths;
-  for (const LeftOut& each : dumps.leave_out_incomparable()) paths.push_back(each.path);
+  for (const ExcludedDump& each : dumps.leave_out_incomparable()) paths.push_back(each.path);
   EXPECT_EQ(dumps.size() + paths.size(), before.size() + 1);
   return paths;
 }
@@ -83,7 +83,7 @@ TEST(ComparedDumps, WholeViewsStayWholeWhateverIsSelected) {
     read.push_back(dump_of(steps, ReferenceRoot::local, format::Trigger::signal, std::to_string(steps)));
   }
   ComparedDumps dumps(std::move(read), {}, without_symbols());
-  const std::vector<View> whole = dumps.whole_views();
+  const std::vector<View> whole = dumps.unfiltered_views();
   dumps.select({.devices = {"cuda:0"}});
   ASSERT_EQ(whole.size(), 2u);
   EXPECT_EQ(whole[0].selection.bytes(), uint64_t(kFloats) * 4);

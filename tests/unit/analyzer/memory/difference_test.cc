@@ -50,7 +50,7 @@ TEST(Difference, WithinARunBySerial) {
   moved.storage_base = 0x7000;
   after.builder.tensor(moved);
   Asked first(before.builder), second(after.builder);
-  Difference difference = analyzer::difference({first.view(), second.view()}, By::line);
+  Difference difference = analyzer::difference({first.view(), second.view()}, GroupBy::line);
 
   EXPECT_TRUE(difference.same_run);
   EXPECT_EQ(difference.movement.fresh.tensors, 1u);
@@ -105,7 +105,7 @@ TEST(Difference, WhatGrewOrMovedIsNeitherNewNorGone) {
     builder->tensor(resized);
   }
   Asked first(before.builder), second(after.builder);
-  const Difference difference = analyzer::difference({first.view(), second.view()}, By::line);
+  const Difference difference = analyzer::difference({first.view(), second.view()}, GroupBy::line);
   const Movement& movement = difference.movement;
   EXPECT_EQ(movement.fresh.tensors, 1u);
   EXPECT_EQ(movement.fresh.bytes, 40u);
@@ -150,7 +150,7 @@ TEST(Difference, ATensorThatLivesIsNotGoneBecauseAnotherOneCountsItsBytes) {
   for (const char* name : {"kept", "part"}) {
     const Filter filter{.names = {name}};
     Asked first(before.program.builder, filter), second(after.program.builder, filter);
-    const Difference difference = analyzer::difference({first.view(), second.view()}, By::line);
+    const Difference difference = analyzer::difference({first.view(), second.view()}, GroupBy::line);
     EXPECT_EQ(difference.bytes, (std::vector<uint64_t>{difference.bytes[0], difference.bytes[0]})) << name;
     EXPECT_GT(difference.bytes[0], 0u);
     EXPECT_EQ(difference.movement.gone.tensors + difference.movement.gone.bytes, 0u) << name;
@@ -164,7 +164,7 @@ TEST(Difference, BytesStayWithTheHolderThatHadThem) {
   Asked first(before.program.builder), second(after.program.builder);
   const Selection followed(second.dump, second.accounts, second.holders, second.places, {}, &first.selection);
   const View view{second.dump, second.accounts, second.holders, second.places, followed};
-  const Difference difference = analyzer::difference({first.view(), view}, By::holder);
+  const Difference difference = analyzer::difference({first.view(), view}, GroupBy::holder);
   ASSERT_EQ(find(difference, "train.py: part"), nullptr) << "its 252 bytes are counted for the whole, as before";
   expect_balance(difference);
 }
@@ -179,7 +179,7 @@ TEST(Difference, WhatAFilterNoLongerChoosesIsAlive) {
   for (const bool forward : {true, false}) {
     const Filter filter{.names = {forward ? "alpha" : "beta"}};
     Asked first(before.builder, filter), second(after.builder, filter);
-    const Difference difference = analyzer::difference({first.view(), second.view()}, By::line);
+    const Difference difference = analyzer::difference({first.view(), second.view()}, GroupBy::line);
     const Amount& expected = forward ? difference.movement.left : difference.movement.joined;
     EXPECT_EQ(expected.tensors, 1u);
     EXPECT_EQ(expected.bytes, 256u);
@@ -199,7 +199,7 @@ TEST(Difference, AGradientThatCameIsAChangeOfItsTensor) {
     program->builder.tensor(weight);
   }
   Asked first(before.builder), second(after.builder);
-  const Difference difference = analyzer::difference({first.view(), second.view()}, By::line);
+  const Difference difference = analyzer::difference({first.view(), second.view()}, GroupBy::line);
   ASSERT_EQ(difference.tensor_changes.size(), 1u);
   EXPECT_EQ(difference.tensor_changes[0].kind, TensorChange::Kind::graded);
 }
@@ -214,7 +214,7 @@ TEST(Difference, ASameAddressWithAnotherSerialIsAnotherTensor) {
   tensor.serial = 2;
   after.builder.tensor(tensor);
   Asked first(before.builder), second(after.builder);
-  Difference difference = analyzer::difference({first.view(), second.view()}, By::line);
+  Difference difference = analyzer::difference({first.view(), second.view()}, GroupBy::line);
   EXPECT_EQ(difference.movement.fresh.tensors, 1u);
   EXPECT_EQ(difference.movement.gone.tensors, 1u);
 }
@@ -227,7 +227,7 @@ TEST(Difference, BetweenRunsByStackShapeAndDtype) {
   owned(before.builder, 20, before.still, 500);
   owned(after.builder, 40, after.still, 600);  // the same place, another shape
   Asked first(before.builder), second(after.builder);
-  Difference difference = analyzer::difference({first.view(), second.view()}, By::line);
+  Difference difference = analyzer::difference({first.view(), second.view()}, GroupBy::line);
   EXPECT_FALSE(difference.same_run);
   EXPECT_EQ(difference.movement.fresh.tensors, 3u);
   EXPECT_EQ(difference.movement.fresh.bytes, 80u + 160);
@@ -245,7 +245,7 @@ TEST(Difference, SteadyGrowthComesBeforeNoise) {
     dumps.push_back(std::make_unique<Asked>(run.builder));
     views.push_back(dumps.back()->view());
   }
-  Difference difference = analyzer::difference(views, By::line);
+  Difference difference = analyzer::difference(views, GroupBy::line);
   ASSERT_EQ(difference.changes.size(), 2u);
   EXPECT_EQ(difference.changes[0].label, "/x/train.py:57 step");
   EXPECT_TRUE(difference.changes[0].steady);
@@ -262,7 +262,7 @@ TEST(Difference, AWarmUpIsNotSteady) {
     dumps.push_back(std::make_unique<Asked>(run.builder));
     views.push_back(dumps.back()->view());
   }
-  Difference difference = analyzer::difference(views, By::line);
+  Difference difference = analyzer::difference(views, GroupBy::line);
   ASSERT_EQ(difference.changes.size(), 1u);
   EXPECT_FALSE(difference.changes[0].steady);
 }

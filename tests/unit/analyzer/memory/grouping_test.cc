@@ -74,7 +74,7 @@ TEST_F(GroupingTest, MemoryOfAnAutogradWorkerKnowsItsForwardLine) {
   block.site = c_;  // with Python frames: the place says it all
   builder_.allocation(block);
   Asked asked(builder_);
-  for (const Group& found : group(asked.view(), By::site)) {
+  for (const Group& found : group(asked.view(), GroupBy::site)) {
     if (found.site == worker) {
       EXPECT_EQ(found.forward_bytes, (std::map<uint32_t, uint64_t>{{c_, 512}}));
     } else {
@@ -87,7 +87,7 @@ TEST_F(GroupingTest, SumsEqualTheTotalsWhateverTheGroups) {
   Asked asked(builder_);
   for (size_t by = 0; by < std::size(kByNames); ++by) {
     uint64_t bytes = 0, tensors = 0;
-    for (const Group& group : group(asked.view(), By(by))) {
+    for (const Group& group : group(asked.view(), GroupBy(by))) {
       bytes += group.bytes;
       tensors += group.tensors;
     }
@@ -98,18 +98,18 @@ TEST_F(GroupingTest, SumsEqualTheTotalsWhateverTheGroups) {
 
 TEST_F(GroupingTest, ByLineJoinsCallersAndByTheStackTellsThemApart) {
   Asked asked(builder_);
-  std::vector<Group> lines = group(asked.view(), By::line);
+  std::vector<Group> lines = group(asked.view(), GroupBy::line);
   ASSERT_EQ(lines.size(), 2u);
   const Group* step = find(lines, "train.py:57 step");
   ASSERT_NE(step, nullptr);
   EXPECT_EQ(step->bytes, 400u + 800 + 3200);
   EXPECT_EQ(step->tensors, 3u);
-  EXPECT_EQ(group(asked.view(), By::site).size(), 4u);
+  EXPECT_EQ(group(asked.view(), GroupBy::site).size(), 4u);
 }
 
 TEST_F(GroupingTest, AViewMadeElsewhereIsCountedThereWithoutBytes) {
   Asked asked(builder_);
-  std::vector<Group> lines = group(asked.view(), By::line);
+  std::vector<Group> lines = group(asked.view(), GroupBy::line);
   const Group* forward = find(lines, "model.py:3 forward");
   ASSERT_NE(forward, nullptr);
   EXPECT_EQ(forward->tensors, 2u);
@@ -120,7 +120,7 @@ TEST_F(GroupingTest, AViewMadeElsewhereIsCountedThereWithoutBytes) {
 
 TEST_F(GroupingTest, ATensorCountsWhereItsMemoryWasMadeIfThatIsTheSamePlace) {
   Asked asked(builder_);
-  std::vector<Group> sites = group(asked.view(), By::site);
+  std::vector<Group> sites = group(asked.view(), GroupBy::site);
   auto inner = std::find_if(sites.begin(), sites.end(), [](const Group& g) { return g.bytes == 3200; });
   ASSERT_NE(inner, sites.end());
   EXPECT_EQ(inner->tensors, 1u) << "the tensor, but not the view that was made elsewhere";
@@ -128,7 +128,7 @@ TEST_F(GroupingTest, ATensorCountsWhereItsMemoryWasMadeIfThatIsTheSamePlace) {
 
 TEST_F(GroupingTest, ByDtypeABlockIsInNoTensor) {
   Asked asked(builder_);
-  std::vector<Group> types = group(asked.view(), By::dtype);
+  std::vector<Group> types = group(asked.view(), GroupBy::dtype);
   ASSERT_NE(find(types, "(in no tensor)"), nullptr);
   EXPECT_EQ(find(types, "(in no tensor)")->bytes, 64u);
   EXPECT_EQ(find(types, "float64")->bytes, 0u);
@@ -136,8 +136,8 @@ TEST_F(GroupingTest, ByDtypeABlockIsInNoTensor) {
 }
 
 TEST(Grouping, EveryPropertyHasItsName) {
-  for (size_t i = 0; i < kByNames.size(); ++i) EXPECT_EQ(by_named(text(By(i))), By(i));
-  EXPECT_STREQ(text(By(kByNames.size())), "") << "kByNames does not list them all";
+  for (size_t i = 0; i < kByNames.size(); ++i) EXPECT_EQ(by_named(text(GroupBy(i))), GroupBy(i));
+  EXPECT_STREQ(text(GroupBy(kByNames.size())), "") << "kByNames does not list them all";
 }
 
 TEST(Grouping, ModulePathsMerge) {

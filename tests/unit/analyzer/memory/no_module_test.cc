@@ -48,7 +48,7 @@ TEST(NoModule, ACallOfAModuleWithoutANameIsOfOneThatIsNotKnown) {
 
 TEST(NoModule, GroupsHaveTheWordsAndAreTheSameGroupInEveryDump) {
   Asked known(with_row(Seen::yes)), unknown(with_row(Seen::no));
-  const Group left = group(known.view(), By::module).at(0), right = group(unknown.view(), By::module).at(0);
+  const Group left = group(known.view(), GroupBy::module).at(0), right = group(unknown.view(), GroupBy::module).at(0);
   EXPECT_EQ(left.label, "(in no module)");
   EXPECT_EQ(right.label, "(module not known)");
   EXPECT_EQ(left.key, right.key);

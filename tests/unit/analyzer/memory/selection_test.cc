@@ -127,7 +127,7 @@ TEST(Selection, MemoryIsSelectedWithAnyOfItsTensors) {
     Asked asked(builder, filter);
     EXPECT_EQ(asked.selection.tensor_count(), 1u);
     EXPECT_EQ(asked.selection.bytes(), 256u);
-    const std::vector<Group> groups = group(asked.view(), By::shape);
+    const std::vector<Group> groups = group(asked.view(), GroupBy::shape);
     ASSERT_EQ(groups.size(), 1u);
     EXPECT_EQ(groups[0].label, "[8, 8]");
     EXPECT_EQ(groups[0].bytes, 256u);

@@ -129,7 +129,7 @@ TEST(Holders, WildDumps) {
         EXPECT_TRUE(holder.tensor == kNone || holder.tensor < asked.dump.tensors.size());
       }
     }
-    for (const By by : {By::module, By::category, By::holder}) {
+    for (const GroupBy by : {GroupBy::module, GroupBy::category, GroupBy::holder}) {
       uint64_t sum = 0;
       for (const Group& each : group(asked.view(), by)) sum += each.bytes;
       EXPECT_EQ(sum, asked.accounts.total_bytes());

@@ -27,11 +27,11 @@ TEST(DottedPath, WithinIsTheSameOrBelow) {
 }
 
 TEST(DottedPath, NumberedPartsAreStars) {
-  EXPECT_EQ(starred("model.layers.3.attn"), "model.layers.*.attn");
-  EXPECT_EQ(starred("0.12"), "*.*");
-  EXPECT_EQ(starred("fc1"), "fc1");
-  EXPECT_EQ(starred(".a"), ".a");
-  EXPECT_EQ(starred(""), "");
+  EXPECT_EQ(with_wildcards("model.layers.3.attn"), "model.layers.*.attn");
+  EXPECT_EQ(with_wildcards("0.12"), "*.*");
+  EXPECT_EQ(with_wildcards("fc1"), "fc1");
+  EXPECT_EQ(with_wildcards(".a"), ".a");
+  EXPECT_EQ(with_wildcards(""), "");
 }
 
 }  // namespace

@@ -108,7 +108,8 @@ TEST_F(TablesTest, MemoryByCategoryIsWhatReportGroups) {
   const std::string path = write("a.tscope", training_dump(3));
   analyzer::OpenedDump opened(path, kPlain);
   const analyzer::Selection everything = opened.select({});
-  for (const auto& [by, column] : {std::pair{analyzer::By::category, "category"}, {analyzer::By::line, "place"}}) {
+  for (const auto& [by, column] :
+       {std::pair{analyzer::GroupBy::category, "category"}, {analyzer::GroupBy::line, "place"}}) {
     std::map<std::string, uint64_t> expected, found;
     for (const analyzer::Group& group : analyzer::group(opened.view(everything), by)) {
       if (group.bytes > 0) expected[group.label] = group.bytes;

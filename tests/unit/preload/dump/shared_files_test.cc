@@ -42,7 +42,7 @@ TEST_F(FileHoldersTest, AFileCountsOnceForEachWhoHoldsIt) {
   maps(101, "7f0000000000-7f0000002000 rw-s 00000000 00:19 7    /dev/shm/torch_1_2_0");
   EXPECT_EQ(files_->process().pid, 101u);
   EXPECT_EQ(files_->process().bytes, 4096u);
-  EXPECT_EQ(files_->nobodys().files, 0u);
+  EXPECT_EQ(files_->unheld().files, 0u);
 }
 
 TEST_F(FileHoldersTest, ARemovedFileIsAsLargeAsWhatIsMapped) {
@@ -69,11 +69,11 @@ TEST_F(FileHoldersTest, WhatNobodyHoldsHasTheNameOfTheLargest) {
   files_->add_file(3, 0, "sem.empty");
   files_->add_file(4, 500, "held");
   maps(100, "7f0000000000-7f0000002000 rw-s 00000000 00:19 4    /dev/shm/held");
-  const SharedHolder nobodys = files_->nobodys();
-  EXPECT_EQ(nobodys.pid, 0u);
-  EXPECT_EQ(nobodys.files, 2u);
-  EXPECT_EQ(nobodys.bytes, 40u);
-  EXPECT_STREQ(nobodys.name, "psm_large");
+  const SharedHolder unheld = files_->unheld();
+  EXPECT_EQ(unheld.pid, 0u);
+  EXPECT_EQ(unheld.files, 2u);
+  EXPECT_EQ(unheld.bytes, 40u);
+  EXPECT_STREQ(unheld.name, "psm_large");
 }
 
 TEST(SharedFiles, ThisProcessIsTheFirst) {

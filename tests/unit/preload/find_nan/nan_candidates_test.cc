@@ -28,7 +28,7 @@ TEST_F(Possibles, the_first_is_said_where_its_operation_leaves_it) {
   EXPECT_TRUE(findings->settle(this, true));
   EXPECT_TRUE(findings->pending().nan);
   EXPECT_FALSE(findings->any_open());
-  EXPECT_TRUE(findings->all_said());
+  EXPECT_TRUE(findings->all_reported());
 }
 
 TEST_F(Possibles, what_an_operation_replaces_is_none) {
@@ -37,7 +37,7 @@ TEST_F(Possibles, what_an_operation_replaces_is_none) {
   EXPECT_FALSE(findings->any_open());
   findings->drop_within(add(true));
   EXPECT_FALSE(findings->settle(this, true));
-  EXPECT_FALSE(findings->all_said());
+  EXPECT_FALSE(findings->all_reported());
   EXPECT_EQ(findings->later(), 0u);
 }
 
@@ -49,7 +49,7 @@ TEST_F(Possibles, after_an_infinity_the_first_nan_is_said_too) {
   EXPECT_FALSE(findings->settle(this, true)) << "a second infinity";
   add(true);
   EXPECT_TRUE(findings->settle(this, true));
-  EXPECT_TRUE(findings->said_infinity() && findings->said_nan());
+  EXPECT_TRUE(findings->infinity_reported() && findings->nan_reported());
   findings->mark_reported();
   add(true);
   EXPECT_FALSE(findings->settle(this, true));
@@ -69,14 +69,14 @@ TEST_F(Possibles, in_a_backward_pass_another_node_decides) {
   EXPECT_FALSE(findings->settle(this, true));
   EXPECT_FALSE(findings->waits_for_node(origin, &node));
   EXPECT_TRUE(findings->waits_for_node(origin, &other_node));
-  EXPECT_TRUE(findings->leave_node(origin, false));
-  EXPECT_FALSE(findings->leave_node(origin, false)) << "once";
+  EXPECT_TRUE(findings->end_node(origin, false));
+  EXPECT_FALSE(findings->end_node(origin, false)) << "once";
 }
 
 TEST_F(Possibles, an_expected_overflow_is_held_until_parameters_change) {
   const uint8_t origin = add(false, &node);
   findings->settle(this, true);
-  EXPECT_FALSE(findings->leave_node(origin, true));
+  EXPECT_FALSE(findings->end_node(origin, true));
   EXPECT_TRUE(findings->any_open());
   EXPECT_TRUE(findings->confirm_held());
   EXPECT_TRUE(findings->pending().held);
@@ -84,10 +84,10 @@ TEST_F(Possibles, an_expected_overflow_is_held_until_parameters_change) {
 
   const uint8_t skipped = add(true, &node);
   findings->settle(this, true);
-  findings->leave_node(skipped, true);
+  findings->end_node(skipped, true);
   findings->drop_backward();
   EXPECT_FALSE(findings->confirm_held());
-  EXPECT_FALSE(findings->said_nan());
+  EXPECT_FALSE(findings->nan_reported());
 }
 
 TEST_F(Possibles, where_there_is_no_room_a_forgotten_node_gives_way) {
@@ -113,9 +113,9 @@ TEST_F(Possibles, made_anew_in_a_forked_child_nothing_of_the_parents_is_left) {
   bool nan = true;
   EXPECT_TRUE(findings->confirm_at_once(describe, &nan));
   add(true);
-  findings->count_later();
+  findings->count_unreported();
   make_anew(*findings);
-  EXPECT_FALSE(findings->any_open() || findings->said_nan() || findings->all_said());
+  EXPECT_FALSE(findings->any_open() || findings->nan_reported() || findings->all_reported());
   EXPECT_EQ(findings->later(), 0u);
 }
 

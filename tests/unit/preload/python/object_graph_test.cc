@@ -122,7 +122,7 @@ TEST(ObjectGraph, TakesNoMoreMemoryThanItMay) {
   const char* detail = "";
   EXPECT_FALSE(objects.read(graph, detail, {objects.object(0)}));
   EXPECT_EQ(limits.stop(), LookLimits::Stop::memory);
-  EXPECT_LE(memory.most_taken(), kLimit);
+  EXPECT_LE(memory.peak_taken(), kLimit);
   EXPECT_GT(graph.size(), 10'000u);
   EXPECT_LT(graph.size(), kMany);
 }
@@ -139,7 +139,7 @@ TEST(ObjectGraph, TakesLittleMemoryForEachObject) {
   const char* detail = "";
   ASSERT_TRUE(objects.read(graph, detail));
   EXPECT_LE(memory.taken(), kMany * 60u);
-  EXPECT_LE(memory.most_taken(), kMany * 60u);
+  EXPECT_LE(memory.peak_taken(), kMany * 60u);
 }
 
 TEST(ObjectGraph, TellsWhatIsKeptByAnythingAtAll) {

@@ -45,7 +45,7 @@ TEST(RuleTable, NeverTakesOneAddressForAnother) {
 
 TEST(RuleTable, AddressesBeyondUserSpaceAreNotKept) {
   static constinit RuleTable table;
-  table.put(uint64_t{1} << 47 | 5, UnwindRule::odd());
+  table.put(uint64_t{1} << 47 | 5, UnwindRule::special());
   EXPECT_FALSE(table.find(5).known());
 }
 
@@ -85,15 +85,15 @@ TEST(CfaProgram, RealignedStack) {
 
 TEST(CfaProgram, OddOnes) {
   EXPECT_EQ(run({0x07, 16}, 0), UnwindRule::outermost());
-  EXPECT_EQ(run({0x0c, 10, 0}, 0), UnwindRule::odd());       // another register
-  EXPECT_EQ(run({0x0e, 12}, 0), UnwindRule::odd());          // no multiple of 8
-  EXPECT_EQ(run({0x0f, 2, 0x77, 8}, 0), UnwindRule::odd());  // another expression
-  EXPECT_EQ(run({0x09, 6, 3}, 0), UnwindRule::odd());        // RBP in a register
-  EXPECT_EQ(run({0x90, 3}, 0), UnwindRule::odd());           // return address elsewhere
-  EXPECT_EQ(run({0x0b}, 0), UnwindRule::odd());              // nothing to restore
-  EXPECT_EQ(run({0x3f}, 0), UnwindRule::odd());              // unknown instruction
-  EXPECT_EQ(run({0x0c, 7}, 0), UnwindRule::odd());           // cut short
-  EXPECT_EQ(run({0x0f, 200, 0x76}, 0), UnwindRule::odd());   // an expression longer than the program
+  EXPECT_EQ(run({0x0c, 10, 0}, 0), UnwindRule::special());       // another register
+  EXPECT_EQ(run({0x0e, 12}, 0), UnwindRule::special());          // no multiple of 8
+  EXPECT_EQ(run({0x0f, 2, 0x77, 8}, 0), UnwindRule::special());  // another expression
+  EXPECT_EQ(run({0x09, 6, 3}, 0), UnwindRule::special());        // RBP in a register
+  EXPECT_EQ(run({0x90, 3}, 0), UnwindRule::special());           // return address elsewhere
+  EXPECT_EQ(run({0x0b}, 0), UnwindRule::special());              // nothing to restore
+  EXPECT_EQ(run({0x3f}, 0), UnwindRule::special());              // unknown instruction
+  EXPECT_EQ(run({0x0c, 7}, 0), UnwindRule::special());           // cut short
+  EXPECT_EQ(run({0x0f, 200, 0x76}, 0), UnwindRule::special());   // an expression longer than the program
 }
 
 TEST(EhFrame, FindsFunctionsByBothWays) {
@@ -103,9 +103,9 @@ TEST(EhFrame, FindsFunctionsByBothWays) {
   start_eh_frame();
   ASSERT_TRUE(find_unwind_section(address, lock_free));
   EXPECT_EQ(by_lock.header, lock_free.header);
-  EXPECT_NE(read_unwind_rule(address), UnwindRule::odd());
+  EXPECT_NE(read_unwind_rule(address), UnwindRule::special());
   EXPECT_EQ(read_unwind_rule(reinterpret_cast<uint64_t>(&address)), UnwindRule::guess());  // no code
-  EXPECT_EQ(read_unwind_rule(0), UnwindRule::odd());
+  EXPECT_EQ(read_unwind_rule(0), UnwindRule::special());
 }
 
 // A thread's, as new, over these words.
@@ -333,7 +333,7 @@ TEST(FrameWalk, WrongRulesAreHarmless) {
     if (round % 100 == 0) {
       for (uint64_t address = 1; address < 40; ++address) {
         const auto kind = random() % 12;
-        rules.put(address, kind == 0   ? UnwindRule::odd()
+        rules.put(address, kind == 0   ? UnwindRule::special()
                            : kind == 1 ? UnwindRule::outermost()
                            : kind == 2 ? UnwindRule::realigned(1 + random() % 20)
                            : kind == 3 ? UnwindRule::guess()

@@ -176,7 +176,7 @@ TEST(MemoryLimit, CountsWhatNewTakesAndGivesBack) {
     EXPECT_TRUE(memory_is_short());
   }
   EXPECT_LT(limit.taken(), 50'000u);
-  EXPECT_GE(limit.most_taken(), 110'000u);
+  EXPECT_GE(limit.peak_taken(), 110'000u);
   EXPECT_FALSE(memory_is_short());
 }
 

@@ -70,7 +70,7 @@ TEST(PageArray, DoesNotGrowBeyondTheLimit) {
   EXPECT_FALSE(others.resize(1));
   bytes.reset();
   EXPECT_EQ(limit.taken(), 0u);
-  EXPECT_EQ(limit.most_taken(), kLimit);
+  EXPECT_EQ(limit.peak_taken(), kLimit);
   EXPECT_TRUE(others.resize(kLimit));
   EXPECT_FALSE(others.resize(SIZE_MAX));
 }

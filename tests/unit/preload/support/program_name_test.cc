@@ -17,7 +17,7 @@ std::string joined(std::initializer_list<const char*> arguments) {
 }
 bool is_worker(std::initializer_list<const char*> arguments) {
   const std::string line = joined(arguments);
-  return works_for_its_parent(line.data(), line.size());
+  return is_helper_process(line.data(), line.size());
 }
 
 std::string name_of(const char* executable, std::initializer_list<const char*> arguments) {
@@ -76,17 +76,18 @@ TEST(Employer, IsTheNearestProcessThatIsNoWorker) {
   char out[NAME_MAX + 1] = "python";
   char executable[PATH_MAX] = "";
   ASSERT_GT(readlink("/proc/self/exe", executable, sizeof(executable) - 1), 0);
-  name_of_employer(uint32_t(getpid()), executable, out, sizeof(out));
+  name_of_launching_program(uint32_t(getpid()), executable, out, sizeof(out));
   EXPECT_STREQ(out, "support_program_name_test");
 }
 
 TEST(Employer, ThatHasEndedLeavesTheNameAsItWas) {
   char out[NAME_MAX + 1] = "python";
-  name_of_employer(uint32_t(getpid()), "/usr/bin/python3", out, sizeof(out));  // an orphan's new parent: some program
+  name_of_launching_program(uint32_t(getpid()), "/usr/bin/python3", out,
+                            sizeof(out));  // an orphan's new parent: some program
   EXPECT_STREQ(out, "python");
-  name_of_employer(1, "/usr/bin/python3", out, sizeof(out));
+  name_of_launching_program(1, "/usr/bin/python3", out, sizeof(out));
   EXPECT_STREQ(out, "python");
-  name_of_employer(0x7fffffff, "/usr/bin/python3", out, sizeof(out));
+  name_of_launching_program(0x7fffffff, "/usr/bin/python3", out, sizeof(out));
   EXPECT_STREQ(out, "python");
 }
 

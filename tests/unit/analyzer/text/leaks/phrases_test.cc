@@ -18,19 +18,19 @@ LeakFinding nodes(Advice advice) {
 }
 
 TEST(LeaksWords, WhoKeepsNodesIsNotSaidWhereNotAllWasSeen) {
-  EXPECT_EQ(holder_words(nodes(Advice::find_node_holder)), "graph nodes that no Python tensor refers to");
-  EXPECT_NE(advice_words(nodes(Advice::find_node_holder)).find("C++ code"), std::string::npos);
-  EXPECT_EQ(holder_words(nodes(Advice::holder_not_seen)), "something that was not seen");
-  EXPECT_EQ(advice_words(nodes(Advice::holder_not_seen)).find("C++ code"), std::string::npos);
+  EXPECT_EQ(holder_phrase(nodes(Advice::find_node_holder)), "graph nodes that no Python tensor refers to");
+  EXPECT_NE(advice_phrase(nodes(Advice::find_node_holder)).find("C++ code"), std::string::npos);
+  EXPECT_EQ(holder_phrase(nodes(Advice::holder_not_seen)), "something that was not seen");
+  EXPECT_EQ(advice_phrase(nodes(Advice::holder_not_seen)).find("C++ code"), std::string::npos);
 }
 
 TEST(LeaksWords, WhyTheHolderOfAPlaceIsUnknown) {
   analyzer::GrownPlace place;
   place.held = {{"holder not known", 4096}};
   place.holder_unknown = true;
-  EXPECT_EQ(advice_words(place), "holder unknown: the search for names ended early");
+  EXPECT_EQ(advice_phrase(place), "holder unknown: the search for names ended early");
   place.names_detail = "this interpreter keeps the attributes of objects elsewhere than was known";
-  EXPECT_EQ(advice_words(place), "holder unknown: " + place.names_detail);
+  EXPECT_EQ(advice_phrase(place), "holder unknown: " + place.names_detail);
 }
 
 }  // namespace

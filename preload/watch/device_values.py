@@ -1,21 +1,32 @@
-#include "watch/device_source.h"
+"""What is taken of a value on a device, computed on the device's stream: tensorscope_take() and what it calls.
 
-namespace tensorscope::watch {
+Memory on a device: the rows of a piece (19 MB), and twice 1 MiB, or 32 MiB where elements are kept. No random numbers, nothing in the
+graph, and memory for a value only where it is sorted or counted in bins. While a CUDA graph is captured, or something else than plain
+torch runs (a dispatch mode, functorch), nothing is done. Sums are of the distance to one element, as on the CPU.
+"""
 
-// Memory on a device: the rows of a piece (19 MB), and twice 1 MiB, or 32 MiB where elements are kept. No random
-// numbers, nothing in the graph, and memory for a value only where it is sorted or counted in bins. While a CUDA graph
-// is captured, or something else than plain torch runs (a dispatch mode, functorch), nothing is done. Sums are of the
-// distance to one element, as on the CPU.
-const char kDeviceSource[] = R"(
 import atexit, math, os, threading, time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # what device_values.cc gives
+    import torch
+    def unseen_begins(): ...
+    def unseen_ends(): ...
+
+    def arrived(number, numbers, elements, hashed): ...
+    def failed(text): ...
+
+
 tensorscope_piece, tensorscope_rows, tensorscope_numbers = 1 << 18, 9, 10
 tensorscope_norms_wanted, tensorscope_quantiles_wanted, tensorscope_histogram_wanted, tensorscope_hash_wanted = 1, 2, 4, 8
 tensorscope_bins, tensorscope_points = 64, (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 tensorscope_small, tensorscope_large = 1 << 20, 32 << 20
 tensorscope_lock = threading.RLock()
 tensorscope_state = {'on': True, 'busy': False, 'pid': os.getpid()}
-tensorscope_scratches, tensorscope_buffers = {}, {}
+tensorscope_scratches: dict = {}
+tensorscope_buffers: dict = {}
 tensorscope_taken, tensorscope_no_room, tensorscope_no_buffers, tensorscope_too_large, tensorscope_not_now, tensorscope_off = range(6)
+
 
 class TensorscopeScratch:
     def __init__(self, device):
@@ -26,11 +37,13 @@ class TensorscopeScratch:
         self.bins = torch.arange(tensorscope_bins, dtype=torch.float64, device=device)
         self.points = torch.tensor(tensorscope_points, dtype=torch.float64, device=device)
 
+
 class TensorscopeHalf:
     def __init__(self, device, room):
         self.bytes = torch.empty(room, dtype=torch.uint8, device=device)
         self.host = torch.empty(room, dtype=torch.uint8, device='cpu', pin_memory=device.type == 'cuda')
         self.used, self.values, self.streams, self.event, self.begun = 0, [], {}, None, 0
+
 
 class TensorscopeBuffers:
     def __init__(self, device, room):
@@ -74,6 +87,7 @@ class TensorscopeBuffers:
             self.send()
         return self.filling.used + size <= self.room
 
+
 def tensorscope_pieces(x):
     count = x.numel()
     if count <= tensorscope_piece:
@@ -87,6 +101,7 @@ def tensorscope_pieces(x):
         rows = max(1, tensorscope_piece // (count // x.shape[dim]))
         for begin in range(0, x.shape[dim], rows):
             yield from tensorscope_pieces(x.narrow(dim, begin, min(rows, x.shape[dim] - begin)))
+
 
 def tensorscope_reduce(own, x, out):
     first = True
@@ -119,8 +134,10 @@ def tensorscope_reduce(own, x, out):
             torch.maximum(out[8], own.highest, out=out[8])
         first = False
 
+
 def tensorscope_put(value, piece):
     value.view(piece.shape).copy_(piece.to(torch.complex128).abs() if piece.is_complex() else piece)
+
 
 def tensorscope_norms(own, x, out):
     items = x if x.dim() else x.unsqueeze(0)
@@ -136,6 +153,7 @@ def tensorscope_norms(own, x, out):
             value.masked_fill_(bad, 0)
             out[begin:begin + rows].add_(torch.mul(value, value, out=other).view(part.shape[0], -1).sum(1))
     out.sqrt_()
+
 
 def tensorscope_quantiles(own, x, numbers, out):
     x = x.reshape(-1)
@@ -156,6 +174,7 @@ def tensorscope_quantiles(own, x, numbers, out):
     high = x.index_select(0, torch.minimum(below + 1, last).to(torch.int64)).to(torch.float64)
     out.copy_(low + (torch.where(part > 0, high, low) - low) * part)
 
+
 # As counts of what is equal: nothing is added in an order that may vary.
 def tensorscope_histogram(own, x, numbers, out):
     same = torch.eq(numbers[7], numbers[8])
@@ -172,10 +191,12 @@ def tensorscope_histogram(own, x, numbers, out):
         for begin in range(0, piece.numel(), 1 << 16):
             counts.add_(torch.eq(value[begin:begin + (1 << 16)].unsqueeze(0), own.bins.unsqueeze(1)).sum(1))
 
+
 def tensorscope_series_sizes(x, kinds):
     norms = (x.shape[0] if x.dim() else 1) if kinds & tensorscope_norms_wanted else 0
     quantiles = len(tensorscope_points) if kinds & tensorscope_quantiles_wanted else 0
     return norms, quantiles, 2 + tensorscope_bins if kinds & tensorscope_histogram_wanted else 0
+
 
 # `numbers`: of statistics, then norms, quantiles and histogram.
 def tensorscope_compute(own, x, statistics, kinds, numbers):
@@ -193,6 +214,7 @@ def tensorscope_compute(own, x, statistics, kinds, numbers):
     if histogram:
         tensorscope_histogram(own, x, numbers, series[norms + quantiles:norms + quantiles + histogram])
 
+
 def tensorscope_may_take(device):
     if hasattr(torch._C, '_len_torch_dispatch_stack') and torch._C._len_torch_dispatch_stack() != 0:
         return False
@@ -200,6 +222,7 @@ def tensorscope_may_take(device):
     if functorch is not None and functorch.peek_interpreter_stack() is not None:
         return False
     return device.type != 'cuda' or not torch.cuda.is_current_stream_capturing()
+
 
 def tensorscope_safely(work):
     with tensorscope_lock:
@@ -218,6 +241,7 @@ def tensorscope_safely(work):
             unseen_ends()
             tensorscope_state['busy'] = False
 
+
 def tensorscope_prepare(tensor, elements):
     def work():
         device = tensor.device
@@ -226,6 +250,7 @@ def tensorscope_prepare(tensor, elements):
         tensorscope_buffers[device, elements] = TensorscopeBuffers(device, tensorscope_large if elements else tensorscope_small)
         return tensorscope_taken
     return tensorscope_safely(work)
+
 
 # `part`: sizes, strides, offset; `dtype`: as which elements are kept. Both "": as they are; `part` None: no elements.
 # `kinds`: what else is wanted. For a hash the bytes are copied, unless the elements are.
@@ -287,6 +312,7 @@ def tensorscope_take(tensor, number, statistics, part, dtype, kinds, flush_ms, w
         return tensorscope_taken
     return tensorscope_safely(work)
 
+
 def tensorscope_take_rest():
     def work():
         for buffers in tensorscope_buffers.values():
@@ -299,7 +325,6 @@ def tensorscope_take_rest():
         return tensorscope_taken
     if os.getpid() == tensorscope_state['pid']:
         tensorscope_safely(work)
-atexit.register(tensorscope_take_rest)
-)";
 
-}  // namespace tensorscope::watch
+
+atexit.register(tensorscope_take_rest)

@@ -1,17 +1,31 @@
-#include "watch/callback_source.h"
+"""Calls the functions of the user's file: take(), step_ends() and end().
 
-namespace tensorscope::watch {
+What a callback draws from random generators is given back, no graph is recorded, and what follows the operations of the program by a
+mode does not see the callback's. A KeyboardInterrupt is the program's: it passes through.
+"""
 
-// What a callback draws from random generators is given back, no graph is recorded, and what follows the operations of
-// the program by a mode does not see the callback's. A KeyboardInterrupt is the program's: it passes through.
-const char kCallbackSource[] = R"(
 import atexit, contextlib, os, random, sys, types
 import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # what callbacks.cc gives
+    settings = ''
+
+    def file_bytes(path): ...
+    def record(token, value, unchanged): ...
+    def forget(token): ...
+    def lose(token): ...
+    def not_kept(): ...
+    def fail(number, text): ...
+    def at_exit(): ...
+
+
 try:
     from torch.utils._python_dispatch import _disable_current_modes as without_modes
 except ImportError:
     without_modes = contextlib.nullcontext
 MOST_BYTES = 256 << 20  # of what is kept for post_trace
+
 
 # All but those of torch.set_default_device(), by which the program decides where tensors are made.
 @contextlib.contextmanager
@@ -32,6 +46,7 @@ def without_function_modes():
             pop()
         for each in reversed(modes):
             push(each)
+
 
 class Quiet:
     def __enter__(self):
@@ -55,14 +70,19 @@ class Quiet:
             self.numpy.set_state(self.numpy_state)
         self.stack.close()
 
+
 class Failed(Exception):
     pass
+
 
 class Result:
     def __init__(self, name, values, iterations):
         self.name, self.values, self.iterations, self.ranks = name, values, iterations, None
 
-files = {}
+
+files: dict = {}
+
+
 def function_of(path, name):
     if path not in files:
         stem = os.path.splitext(os.path.basename(path))[0]
@@ -80,12 +100,14 @@ def function_of(path, name):
         function = getattr(function, part)
     return function
 
+
 def rank():
     distributed = sys.modules.get('torch.distributed')
     if distributed and distributed.is_available() and distributed.is_initialized():
         return distributed.get_rank()
     text = os.environ.get('RANK', '')
     return int(text) if text.isdigit() else 0
+
 
 class Watch:
     def __init__(self, number, gather):
@@ -109,7 +131,7 @@ class Watch:
                 return function(*arguments)
         except (Exception, SystemExit, GeneratorExit) as error:
             self.fail(text, error)
-            raise Failed
+            raise Failed from None
     def fail(self, text, error):
         self.failed = True
         try:
@@ -196,11 +218,13 @@ class Watch:
             pass
         self.reset()
 
-watches = {}
+
+watches: dict = {}
 for line in settings.split('\x1e'):
     number, gather, moment, path, name = line.split('\x1f')
     watch = watches.setdefault(int(number), Watch(int(number), int(gather)))
     watch.functions[moment].append((path, name))
+
 
 def take(number, name, value, gradient, step, mode, token):
     watch = watches[number]
@@ -214,17 +238,22 @@ def take(number, name, value, gradient, step, mode, token):
         lose(token)
         if isinstance(error, KeyboardInterrupt):
             raise
+
+
 def step_ends(step):
     for watch in watches.values():
         watch.step_ends(step)
+
+
 def end():
     for watch in watches.values():
         watch.end()
+
+
 def after_fork():
     for watch in watches.values():
         watch.reset()
+
+
 os.register_at_fork(after_in_child=after_fork)
 atexit.register(at_exit)
-)";
-
-}  // namespace tensorscope::watch
