@@ -87,7 +87,7 @@ Series narrowed(const LeakAnalysis& analysis, const Series& series) {
   one.example = container->example;
   one.members = std::move(container->members);
   one.growth = growth_of(analysis, one.members);
-  return analysis.timeline().piles_up(one.growth) ? one : series;
+  return analysis.timeline().is_accumulating(one.growth) ? one : series;
 }
 
 }  // namespace tensorscope::analyzer

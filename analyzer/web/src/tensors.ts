@@ -66,7 +66,11 @@ function matching(dump: Dump, test: (text: string) => boolean): Uint8Array {
 
 function holderRoot(dump: Dump, row: number): string {
   const held = dump.text(dump.data.tensors.holders[row]).split("\n", 1)[0].split("\t")[1] ?? "";
-  return held === "" ? "(not known)" : held.replace(/\[\d+\]/g, "[*]").replace(/#\d+/g, "#*");
+  if (held === "") return "(not known)";
+  return held
+    .replace(/ at 0x[0-9a-f]+/g, "")
+    .replace(/\[\d+\]/g, "[*]")
+    .replace(/#\d+/g, "#*");
 }
 
 export function keyOf(dump: Dump, group: string, row: number): string {
