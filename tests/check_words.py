@@ -35,6 +35,7 @@ INSTEAD = {
     "handed out": "allocated; delivered; returned",
     "given out": "allocated",
     "gave out": "allocated; returned",
+    "how manieth": "zero-based index; one-based index",
 }
 
 

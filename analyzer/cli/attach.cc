@@ -69,7 +69,7 @@ int attach(const AttachOptions& options, Invocation& invocation) {
 }  // namespace
 
 void add_attach(CLI::App& app, Invocation& invocation) {
-  auto [verb, options] = add_verb(app, invocation, "attach", "record a process that runs already", attach);
+  auto [verb, options] = add_verb(app, invocation, "attach", "attach to a running process and start recording", attach);
   verb->add_option("PID", options->pid, "process id")
       ->required()
       ->check(CLI::Range(1, 1 << 22).description(""))

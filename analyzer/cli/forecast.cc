@@ -124,7 +124,7 @@ void add_forecast(CLI::App& app, Invocation& invocation) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_size(*verb, "--device-memory", options->limit,
-           "what there is: 80GiB; says what fits, and what is the first not to");
+           "device memory, e.g. 80GiB; reports what fits and the first allocation that does not");
   verb->add_option("--device", options->device, "the device: cuda:1, cpu. Default: the one with the highest peak")
       ->type_name("DEVICE");
   verb->add_option("--as", options->dtype,

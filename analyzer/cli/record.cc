@@ -96,8 +96,8 @@ int record(const SwitchOptions& options, Invocation& invocation) {
 }
 
 void add_switch(CLI::App& app, Invocation& invocation) {
-  auto [verb, options] = add_verb(
-      app, invocation, "record", "record allocations over time in a running process, from now on or no longer", record);
+  auto [verb, options] =
+      add_verb(app, invocation, "record", "start or stop recording allocations in a running process", record);
   verb->add_option("PID", options->target.pid, "process id of a program started under tensorscope")
       ->required()
       ->check(CLI::Range(1, 1 << 22).description(""))

@@ -208,7 +208,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
             options->environment.emplace_back("TENSORSCOPE_RECORD", "1");
             options->environment.emplace_back("TENSORSCOPE_RECORD_LAST", value);
           },
-          "record, and keep only the last part: a time or a size, as 10min or 2GiB")
+          "record, keeping only the most recent part, e.g. 10min or 2GiB")
       ->type_name("PART")
       ->check(CLI::Validator(is_no_part, ""));
   clear("--calls", "TENSORSCOPE_CALLS", "1", "record each call of a module: order, time, memory");

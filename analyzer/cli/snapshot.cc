@@ -196,7 +196,7 @@ void add_snapshot(CLI::App& app, Invocation& invocation) {
       ->type_name("");
   verb->add_flag("--children", options->children, "include all profiled child processes (torchrun, workers)");
   verb->add_flag("--job", options->job,
-                 "all ranks of the job on this machine, and their workers; PID may be left out where one job runs")
+                 "all ranks of the job on this machine, and their workers; PID is optional if only one job is running")
       ->excludes("--children");
   verb->add_flag("--no-signal", options->no_signal,
                  "request the dump through a file in /dev/shm, not by signal (up to 1 s slower)");

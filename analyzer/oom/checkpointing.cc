@@ -101,7 +101,7 @@ std::set<std::string> called_modules(const Dump& dump) {
   return called;
 }
 
-// What is left is freed for good only if the modules are several: backward needs one of them at a time. A single one
+// What is left is freed permanently only if the modules are several: backward needs one of them at a time. A single one
 // helps as long as others hold the most.
 uint64_t gain(const Checkpoint& checkpoint, uint64_t all) {
   return checkpoint.instances > 1 ? checkpoint.stays_free() : std::min(checkpoint.stays_free(), all - checkpoint.bytes);

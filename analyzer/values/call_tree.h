@@ -24,7 +24,7 @@ class CallSequence {
   uint32_t parent(uint32_t call) const { return parents_[call]; }
   uint32_t depth(uint32_t call) const { return depths_[call]; }
   uint64_t self_ns(uint32_t call) const { return self_ns_[call]; }
-  // How manieth call it is among those of the same parent, from 1.
+  // Returns the call's one-based index among the calls of the same parent.
   uint32_t position(uint32_t call) const { return positions_[call]; }
 
   struct Counts {
@@ -60,7 +60,7 @@ struct CallNode {
   uint64_t total_ns = 0, self_ns = 0, backward_ns = 0;  // a call within a call of the same node counts once
   uint64_t live_before = 0, live_after = 0, peak = 0;   // of the call with the highest peak
   uint64_t saved = 0;                                   // left behind by the calls of one pass, of the pass with most
-  std::vector<uint64_t> order;     // how manieth call of its caller it is, in the first call of that
+  std::vector<uint64_t> order;     // its index among its caller's calls, in the caller's first call
   std::vector<uint32_t> children;  // in the order of their first calls
 };
 

@@ -66,9 +66,9 @@ struct Key {
   uint8_t kind = 0;  // a value's place; whether a call is a backward
   StepMode mode = StepMode::unknown;
   uint32_t step = 0;
-  uint32_t pass = 0;  // how manieth pass with this name in the step
+  uint32_t pass = 0;  // zero-based index among the passes with this name in the step
   uint32_t index = 0;
-  uint32_t repeat = 0;  // how manieth with all of these
+  uint32_t repeat = 0;  // zero-based index among those with all of these
 
   auto operator<=>(const Key&) const = default;
   bool same_step(const Key& other) const {

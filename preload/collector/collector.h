@@ -6,7 +6,8 @@
 // request is lost and a hundred signals do not make a hundred dumps. Dumps that somebody waits for are written one by
 // one.
 //
-// Who does not want to send a signal asks by a file that it looks for once a second (request_file.h).
+// A client that does not want to send a signal creates a request file, which the collector thread polls once a second
+// (request_file.h).
 //
 // fork: the child has a collector of its own from its first moment, since an idle child (a DataLoader worker) can be
 // asked for a dump by nothing but a signal, whose handler cannot make a thread. In a child that only calls exec the

@@ -15,7 +15,7 @@ namespace tensorscope::collector {
 
 namespace {
 
-constinit const char* g_settings = nullptr;  // a copy, for good
+constinit const char* g_settings = nullptr;  // a copy, permanently
 constinit size_t g_settings_size = 0;
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace tensorscope::dump {
 
 struct DumpName {
-  uint32_t number = 1;  // the how manieth asked-for dump
+  uint32_t number = 1;  // one-based index among the requested dumps
   const char* kind =
       "";  // "exit" for the dump at exit, "oom-1" for the first of a failure, "growth-1" and so on; empty: numbered
   const char* trigger = "";  // "signal", "exit", "call", "oom"

@@ -21,7 +21,7 @@ namespace tensorscope::live {
 // `destroyed` and `released` must be called before the real destructor and release_resources; unknown addresses are
 // ignored.
 void tensor_constructed(const void* impl, stacks::HookFrame hook = nullptr);
-// Where their ends are not seen, none is followed. For good.
+// Stops tracking tensors for the rest of the process; used if destructors are not seen.
 void disable_tensor_tracking();
 bool tensors_are_left_out();
 // Before a constructor that takes a storage over (`storage`: the c10::Storage, one word that holds the StorageImpl's

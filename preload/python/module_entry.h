@@ -34,7 +34,8 @@ struct ModuleCallObserver {
   void (*ends)(const Gil& gil, const ModuleCall& call);
 };
 
-// From now on, for good; at most four. Null: done; else why not, a literal. torch.nn has been imported whole.
+// From now on, until the process ends; at most four. Null: done; else why not, a literal. torch.nn has been imported
+// whole.
 const char* observe_module_calls(const Gil& gil, const ModuleCallObserver& observer);
 
 }  // namespace tensorscope::python

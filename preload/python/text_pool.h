@@ -1,5 +1,5 @@
 // Texts, each once, numbered from 0, which is the empty one. Growing may fail: then intern() answers 0 and full() is
-// true for good.
+// true permanently.
 //
 // Context: collector, heap inspector; one thread at a time.
 #pragma once

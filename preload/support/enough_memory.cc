@@ -33,7 +33,7 @@ constinit thread_local Work* t_work = nullptr;
 constinit thread_local UndoneScope* t_innermost = nullptr;
 constinit thread_local MemoryLimit* t_limit = nullptr;
 
-// Mapped once, for good: what was served from it may live on. One word: how many bytes of it are allocated, and how
+// Mapped once, permanently: what was served from it may live on. One word: how many bytes of it are allocated, and how
 // many pieces of them are in use; with the last piece all of it is free again.
 class Reserve {
  public:
@@ -140,7 +140,7 @@ __attribute__((noinline)) bool run_on_part_of_stack(Work& work) {
 UndoneScope::UndoneScope() : outer_(t_innermost) { t_innermost = this; }
 UndoneScope::~UndoneScope() { t_innermost = outer_; }
 
-// Leaves the calling thread's work for good. Returns where there is none.
+// Leaves the calling thread's work permanently. Returns where there is none.
 void memory_ran_out_in_work() {
   Work* const work = t_work;
   if (work == nullptr) return;

@@ -85,7 +85,7 @@ bool start_helper_thread(size_t stack_bytes, void* (*function)(void*), void* arg
 }
 
 HelperThreadScope::HelperThreadScope(const char* name) {
-  ++t_inside;  // for good
+  ++t_inside;  // permanently
   pthread_setname_np(pthread_self(), name);
 }
 

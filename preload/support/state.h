@@ -2,7 +2,7 @@
 //
 // dormant    no torch in the process yet: nothing has been started, nothing is recorded, no cost.
 // recording  from the first hooked call on (activation: hooks/activation.cc).
-// off        recording was switched off for good (an error, or the option); dumps say why.
+// off        recording was switched off permanently (an error, or the option); dumps say why.
 //
 // Context: any; one atomic load, no lock.
 #pragma once
@@ -18,7 +18,7 @@ extern constinit std::atomic<State> g_state;
 
 inline bool is_recording() { return g_state.load(std::memory_order_acquire) == State::recording; }
 
-// Switches recording off for good. `why` is a string literal. Any context but signal handlers.
+// Switches recording off permanently. `why` is a string literal. Any context but signal handlers.
 void switch_off(const char* why);
 const char* off_reason();  // null while not off
 

@@ -34,13 +34,14 @@ class CallListener {
  public:
   // Whether the calling thread runs code of the listener's, whose calls are nobody's. Context: any.
   virtual bool is_calling() const = 0;
-  // The module as the listener knows it, for good. Null: not enough memory. `caller`: whose call is running, or null.
+  // The module as the listener knows it, permanently. Null: not enough memory. `caller`: whose call is running, or
+  // null.
   virtual CalledModule* find(const python::Gil& gil, python::Object* module, const CalledModule* caller) = 0;
   // The first call of a pass of the program: no other call is running, nor a backward pass.
   virtual void pass_begins(const python::Gil& gil) = 0;
   // Whether call_ends() wants to know the program's line.
   virtual bool wants_line(const CalledModule& module) const = 0;
-  // What is wanted of the operations within a call, valid for good; null: nothing. `around`: the same of the call
+  // What is wanted of the operations within a call, valid permanently; null: nothing. `around`: the same of the call
   // within which it is made.
   virtual const void* operations_within(const void* around, const CalledModule& module) = 0;
   virtual void call_ends(const python::Gil& gil, CalledModule& module, const python::ModuleCall& call,
@@ -63,7 +64,7 @@ struct CallSettings {
   bool follow_operations = false;  // call_of_operation() is asked
 };
 
-// Once, before register_hooks(). The listener lives for good. Context: activation, or with the GIL.
+// Once, before register_hooks(). The listener lives permanently. Context: activation, or with the GIL.
 void start_module_calls(const CallSettings& settings, CallListener& listener);
 
 // From now on calls are seen, and hooks of torch.optim tell the steps. False: torch.nn has not been imported whole yet;

@@ -38,7 +38,8 @@ Object* node_made(Object*, Object* tensor) {
 
 python::MethodDefinition g_node_made = {"made", node_made, python::kOneArgument, nullptr};
 
-// For good: it may be called again. Null: it could not be made.
+// Returns a new reference that is kept for the rest of the process (it may be called again), or null if it could not
+// be made.
 Object* make_function(const Gil& gil, Object* torch) {
   Object* globals = python::run_own_source(gil, embedded::kTorchLayoutProbe, {&g_node_made}, {{"torch", torch}});
   return globals ? python::entry(gil, globals, "tensorscope_torch_layout_probe") : nullptr;

@@ -43,7 +43,7 @@ struct RememberedValue {
 
 struct CalledWatch {
   bool any = false;
-  const char* failure = nullptr;  // kept for good: a row of what was lost names it
+  const char* failure = nullptr;  // kept permanently: a row of what was lost names it
 };
 
 struct Callbacks {

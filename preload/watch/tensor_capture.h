@@ -39,7 +39,7 @@ bool take_tensor(const rules::WatchSpec& watch, uint32_t watch_number, uint32_t 
 // Statistics and elements of an array.
 void take_elements(uint32_t name, const tensor_values::TensorView& view, const Origin& origin);
 
-// How manieth value of this name in this pass, from 0.
+// Returns the zero-based index of this value among those of its name in this pass.
 uint32_t next_index(uint32_t name);
 
 // Before the first value.

@@ -33,7 +33,7 @@ struct WatchedOperations {
   bool backward = false;
   const void* node = nullptr;  // backward: the node that runs
 };
-// False: none. `path` and `watches` are valid for good. Context: an operation of torch in this thread, under a
+// False: none. `path` and `watches` are valid permanently. Context: an operation of torch in this thread, under a
 // HookScope.
 bool watched_operations(WatchedOperations& out);
 

@@ -32,7 +32,7 @@ class WatchedScopes {
   const WatchedScope* find(const WatchedScope* around, const WatchedModule& module);
 
   ModulePaths& paths_;
-  // One for each module and set of watches, for good: backward passes come later.
+  // One for each module and set of watches, permanently: backward passes come later.
   std::map<std::pair<uint32_t, std::vector<uint32_t>>, WatchedScope> scopes_;
 };
 

@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+import bench_history
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("TENSORSCOPE_BUILD", ROOT / "build"))
 LIBRARY = BUILD / "preload" / "libtensorscope.so"
@@ -92,6 +94,8 @@ def dump(arguments):
             value, unit = re.search(r"dump took +([\d.]+) (us|ms|s)\b", text).groups()
             phase1.append(float(value) * {"us": 1e-3, "ms": 1, "s": 1e3}[unit])
             whole.append(float(re.search(r"in (\d+) ms", said)[1]))
+    bench_history.keep(f"{arguments.tensors} tensors: to the end of phase 1", statistics.median(phase1), "ms")
+    bench_history.keep(f"{arguments.tensors} tensors: to the dump on disk", statistics.median(whole), "ms")
     print(f"{arguments.tensors} live tensors; from the failure to the end of phase 1: median {statistics.median(phase1):.0f} ms, "
           f"least {min(phase1):.0f}; to the dump on disk with names and graph: median {statistics.median(whole):.0f} ms, "
           f"least {min(whole):.0f}")
@@ -132,6 +136,7 @@ def pairs(arguments):
         result = json.loads(run("pairs", loop, arguments.count, before=[counter], folder=folder)[0])
     added = sorted(on - off for off, on in result["rows"])
     off = statistics.median(off for off, _ in result["rows"])
+    bench_history.keep("a malloc/free pair: added", statistics.median(added), "ns")
     print(f"a malloc/free pair, processor time: {off:.0f} ns with recording off, {statistics.median(added):.0f} ns more with both stacks "
           f"(quartiles {added[len(added) // 4]:.0f} to {added[-1 - len(added) // 4]:.0f}); "
           f"calls of malloc and mmap by the library in {arguments.count} pairs: {result['calls']}")
@@ -181,6 +186,7 @@ def threads(arguments):
             walls.append([took[False][0], took[True][0]])
         switched = json.loads(run("switched", loop, arguments.threads, arguments.count, 30, folder=folder)[0])
     without, with_it = (statistics.median(column) for column in zip(*walls))
+    bench_history.keep(f"{arguments.threads} threads, a malloc/free pair", with_it / without, "ratio")
     print(f"{arguments.threads} threads, a malloc/free pair: {without:.0f} ns without the preload, {with_it:.0f} ns with")
     for what, column, pairs in zip(("by wall time", "by processor time"), zip(*ratios), switched):
         print(f"  throughput {what}: with the preload against without {spread(column)}; "

@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+import bench_history
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("TENSORSCOPE_BUILD", ROOT / "build"))
 
@@ -72,6 +74,7 @@ def measure(arguments):
 
 
 def show(what, ns):
+    bench_history.keep(what, statistics.median(ns) / 1e6, "ms")
     print(f"{what:26} median {statistics.median(ns) / 1e6:7.2f} ms, least {min(ns) / 1e6:7.2f} ms")
 
 

@@ -14,6 +14,7 @@ import statistics
 import sys
 import time
 
+import bench_history
 import loops
 import torch
 
@@ -43,6 +44,7 @@ def measure(name, enable):
             ratios.append(took[True] / took[False])
             plain.append(took[False])
     ratios.sort()
+    bench_history.keep(f"{name} with/without", statistics.median(ratios), "ratio")
     print(f"{name:18} {statistics.median(plain) * 1e3:8.3f} ms a step   with/without {statistics.median(ratios):.3f}"
           f"   (quartiles {ratios[PAIRS // 4]:.3f} to {ratios[-1 - PAIRS // 4]:.3f}, {PAIRS} pairs of {steps} steps)", flush=True)
 

@@ -15,12 +15,15 @@ import sys
 import tempfile
 import time
 
+import bench_history
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build" / "preload" / "libtensorscope.so"
 WATCH = 'when_full = "wait"\n[[watch]]\npath = "model"\nkeep = "full"\n'
 IN_QUEUE = 3  # values that find room in the queue, whatever the disk does
 SOURCE = """
 import os, sys, time, torch
+
 way, values, elements, first = sys.argv[1], *map(int, sys.argv[2:])
 torch.set_num_threads(1)
 model = torch.nn.Identity()
@@ -79,6 +82,8 @@ def main():
     print(f"{arguments.values} values of {arguments.mib} MiB, GB/s   first {IN_QUEUE}      all    file whole")
     for way, seconds in best.items():
         print(f"  {way:8}" + "".join(f"{size / took:20.2f}" for size, took in zip(sizes, seconds)))
+    bench_history.keep("of the speed of memory", best["memory"][0] / best["record"][0], "ratio")
+    bench_history.keep("of the speed of the disk", best["disk"][2] / best["record"][2], "ratio")
     print(f"recorded: {best['memory'][0] / best['record'][0]:.2f} of the speed of memory while there is room, "
           f"{best['disk'][2] / best['record'][2]:.2f} of that of the disk until the file is whole")
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 
+import bench_history
 from dump_speed import run_target
 
 KINDS = ("chain", "saving", "wide", "custom")
@@ -60,6 +61,7 @@ def target(arguments):
     with_graph = dump(arguments.dumps)
     for i, what in enumerate(("processor time", "elapsed time")):
         difference = statistics.median(row[i] for row in with_graph) - statistics.median(row[i] for row in without)
+        bench_history.keep(f"{arguments.kind} {arguments.nodes} operations, {what}", difference / 1e6, "ms")
         print(f"{arguments.kind:8} {arguments.nodes} operations, {what:15} {difference / 1e6:8.1f} ms")
     sys.stdout.flush()
     assert kept is not None

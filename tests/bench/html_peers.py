@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+import bench_history
+
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("TENSORSCOPE_BUILD", HERE.parents[1] / "build"))
 WITH_CUDA = HERE.parents[1] / ".cache" / "fake-cuda" / "bin" / "python"
@@ -109,6 +111,8 @@ def main():
             play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"]) as browser:
         for what, page, written, state, ready in pages(pathlib.Path(given.keep or folder), given.steps):
             drawn, asked = opened(browser, page, state, ready)
+            bench_history.keep(f"{what}: written", written, "s")
+            bench_history.keep(f"{what}: size", page.stat().st_size, "bytes")
             print(f"{what:38} {page.stat().st_size / 2**20:7.2f} MiB   written in {written:5.1f} s   {drawn}   {len(asked)} requests to the network", flush=True)
     return 0
 

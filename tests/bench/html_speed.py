@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 
+import bench_history
 import dump_speed
 
 
@@ -126,12 +127,16 @@ def main():
             [recording] = pathlib.Path(folder).glob("*.recording")
             page, size = written(recording, folder=folder)
             opened, ranged, grouped = of_events(page)
+            for what, value, unit in (("opened", opened, "s"), ("a range", ranged, "ms"), ("by module", grouped, "ms")):
+                bench_history.keep(f"{given.events} events: {what}", value, unit)
             print(f"{json.loads(subprocess.run([dump_speed.BUILD / 'analyzer' / 'tensorscope', 'timeline', recording, '--json'], check=True, capture_output=True).stdout)['events']:,} "
                   f"events, recording of {recording.stat().st_size / 2**20:.1f} MiB: {size}; timeline opened in {opened:.2f} s, a range {ranged:.0f} ms, by module {grouped:.0f} ms")
             return 0
         [[_, dump]] = dump_speed.rows_of(dump_speed.run_target(__file__, "--in-target", folder=folder))
         page, size = written(dump, folder=folder)
         opened, table, filtered = of_tensors(page, given.filters)
+        for what, value, unit in (("opened", opened, "s"), ("table", table, "ms"), ("filter", filtered, "ms")):
+            bench_history.keep(f"{given.tensors} tensors: {what}", value, unit)
         print(f"{given.tensors:,} tensors: {size}; opened in {opened:.2f} s, table in {table:.0f} ms, a filter {filtered:.0f} ms")
     return 0
 

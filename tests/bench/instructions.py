@@ -12,6 +12,8 @@ import pathlib
 import subprocess
 import sys
 
+import bench_history
+
 FOLDER = pathlib.Path(__file__).resolve().parent
 LIBRARY = FOLDER.parents[1] / "build" / "preload" / "libtensorscope.so"
 SHORT, LONG = 100, 1600
@@ -57,6 +59,7 @@ def main():
         took = [instructions(arguments.loop, steps, arguments.nested, library) for steps in (SHORT, LONG)]
         of[library] = (took[1] - took[0]) / (LONG - SHORT)
         more = of[library] - of[None]
+        bench_history.keep(f"{arguments.loop} {'bare' if library is None else 'with the library'}", of[library], "instructions a step")
         print(f"{of[library] / 1000:9.1f} thousand instructions a step   {'bare' if library is None else f'{library}: {more / 1000:.1f} more, {of[library] / of[None]:.3f}'}")
 
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 
+import bench_history
 import loops
 
 RECORDING, OFF = 2, 3  # preload/support/state.h
@@ -66,6 +67,8 @@ def measure_stopped(name, word, rounds):
         word.value = RECORDING
         recording.append(took["recording"] / took["off"])
         stopped.append(took["stopped"] / took["off"])
+    bench_history.keep(f"{name} recording/off", statistics.median(recording), "ratio")
+    bench_history.keep(f"{name} stopped/off", statistics.median(stopped), "ratio")
     print(f"{name:18} {shown('recording/off', recording)}   {shown('stopped/off', stopped)}   ({rounds} rounds of {steps} steps)",
           flush=True)
 
@@ -84,6 +87,8 @@ def measure(name, word, pairs):
         ratios.append(took[RECORDING] / took[OFF])
         plain.append(took[OFF] / steps)
     word.value = RECORDING
+    bench_history.keep(f"{name} on/off", statistics.median(ratios), "ratio")
+    bench_history.keep(f"{name} a step", statistics.median(plain) * 1e3, "ms")
     print(f"{name:18} {statistics.median(plain) * 1e3:8.3f} ms a step   {shown('on/off', ratios)}   ({pairs} pairs of {steps} steps)",
           flush=True)
 

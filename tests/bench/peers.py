@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import bench_history
+
 HERE = pathlib.Path(__file__).resolve().parent
 LIBRARY = HERE.parents[1] / "build" / "preload" / "libtensorscope.so"
 BLOCKS = {"tiny": 5, "transformer-small": 15, "transformer-large": 3}  # in each process
@@ -62,6 +64,7 @@ def main():
         for name in chosen:
             values = took[name]
             ratio = statistics.median(value / bare for value, bare in zip(values, took["bare"]))
+            bench_history.keep(f"{loop} {name}", ratio, "times bare")
             print(f"{loop:18} {name:36} {statistics.median(values) * 1e3:8.3f} ms a step   {ratio:5.2f} times bare")
 
 

@@ -9,6 +9,8 @@ import pathlib
 import subprocess
 import sys
 
+import bench_history
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROBE = pathlib.Path(os.environ.get("TENSORSCOPE_BUILD", ROOT / "build")) / "tests" / "programs" / "python_frames_probe.so"
 
@@ -18,4 +20,7 @@ for python in sys.argv[1:] or [sys.executable]:
     done = subprocess.run([python, ROOT / "tests" / "programs" / "python_frames.py", PROBE, "--cost"], check=True,
                           capture_output=True, text=True)
     cells = [f"{depth} frames {same:5.1f} / {moved:5.1f} ns" for depth, (same, moved) in json.loads(done.stdout).items()]
+    for depth, (same, moved) in json.loads(done.stdout).items():
+        bench_history.keep(f"{version} {depth} frames, the same", same, "ns")
+        bench_history.keep(f"{version} {depth} frames, moved on", moved, "ns")
     print(f"{version:8}", "   ".join(cells), flush=True)

@@ -14,6 +14,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
+import bench_history
 import fleet
 
 PROGRAM = """
@@ -74,6 +75,8 @@ def main():
         took = time.monotonic() - begin
         print(text)
         print(f"{options.dumps} dumps of {size / 1e6:.1f} MB, {options.threads} threads, exit status {os.waitstatus_to_exitcode(status)}")
+        bench_history.keep(f"{options.dumps} dumps, {options.threads} threads", took, "s")
+        bench_history.keep(f"{options.dumps} dumps, {options.threads} threads: memory", used.ru_maxrss / 1024, "MiB")
         print(f"{took:.1f} s, processor time {used.ru_utime + used.ru_stime:.1f} s, memory {used.ru_maxrss / 1024:.0f} MiB at most, "
               f"read from the disk {used.ru_inblock * 512 / 1e9:.1f} GB")
 

@@ -16,6 +16,7 @@ import time
 
 import libtensorscope
 
+import bench_history
 import loops
 
 
@@ -46,6 +47,8 @@ def measure(name, rounds):
                 libtensorscope.stop_recording()
         wall.append(took[True][0] / took[False][0])
         thread.append(took[True][1] / took[False][1])
+    bench_history.keep(f"{name} on the clock", statistics.median(wall), "ratio")
+    bench_history.keep(f"{name} processor time", statistics.median(thread), "ratio")
     print(f"{name}: on the clock {shown(wall)}, the training thread's processor time {shown(thread)}", flush=True)
 
 
@@ -57,6 +60,7 @@ def main():
     environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
     found = subprocess.run([analyzer, "timeline", path, "--json"], capture_output=True, check=True, env=environment).stdout
     events, nbytes = json.loads(found)["events"], os.path.getsize(path)
+    bench_history.keep("bytes an event", nbytes / events, "bytes")
     print(f"{events:,} events in {nbytes:,} bytes: {nbytes / events:.1f} bytes an event")
     os.remove(path)
 

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import time
 
+import bench_history
+
 HEADER = struct.Struct("<4sIQQ")
 
 
@@ -50,6 +52,8 @@ def main():
         took = time.monotonic() - begin
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         print(done.stdout.splitlines()[0] if done.returncode == 0 else done.stderr)
+        bench_history.keep(f"{gigabytes:g} GB listed", took, "s")
+        bench_history.keep(f"{gigabytes:g} GB: memory", memory, "MiB")
         print(f"{large.stat().st_size / 1e9:.1f} GB listed in {took:.2f} s and {memory:.0f} MiB")
 
 

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import bench_history
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build" / "preload" / "libtensorscope.so"
 LOOPS = {
@@ -27,6 +29,7 @@ def step():
 """,
     "gpt2": """
 from transformers import GPT2Config, GPT2LMHeadModel
+
 model = GPT2LMHeadModel(GPT2Config(n_layer=4, n_head=4, n_embd=128, vocab_size=2000, n_positions=128, attn_implementation='eager'))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
 data, steps, blocks = torch.randint(0, 2000, (14, 128)), 2, 8
@@ -89,6 +92,7 @@ def main():
                     best[name] = min(best.get(name, float("inf")), run(loop, settings, folder))
         print(f"{loop}: bare {best['bare'] * 1000:.2f} ms a step")
         for name, took in best.items():
+            bench_history.keep(f"{loop} {name}", took / best["bare"], "times bare")
             print(f"  {name:9} {took / best['bare']:.3f}  (over the preload {took / best['preload']:.3f})")
 
 

@@ -10,7 +10,7 @@ namespace tensorscope::exports {
 
 struct CallsPicture {
   std::string title;
-  bool order = false;                   // edges say how manieth call of their caller they are
+  bool order = false;                   // edges have the call's one-based index among its caller's calls
   std::optional<double> width, height;  // inches; both: filled, whatever the picture's own ratio is
   unsigned dpi = 150;
 };

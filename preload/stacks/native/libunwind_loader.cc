@@ -22,7 +22,7 @@ constexpr char kLibunwind[] = "libunwind-x86_64.so.8";
 constexpr uintptr_t kCachedFrames = 1024;
 
 constexpr char kNotFound[] = "libunwind-x86_64.so.8 was not found (Debian: apt install libunwind8)";
-constinit char g_not_loaded[256] = "";  // for good: the coverage record refers to it
+constinit char g_not_loaded[256] = "";  // permanently: the coverage record refers to it
 
 // After a dlopen() that failed. The loader's words begin with the object that it did not find, which may be one that
 // the library needs.

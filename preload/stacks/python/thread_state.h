@@ -34,7 +34,7 @@ class ThreadState {
   // Context: a thread of the profiler's own, with the GIL by PyGILState_Ensure(): there no library has kept the state
   // in a key of its own. Once.
   void find();
-  // Context: any. For good.
+  // Stops looking for the rest of the process. Context: any.
   void give_up() { place_.store(0, std::memory_order_release); }
 
  private:

@@ -17,7 +17,7 @@
 namespace tensorscope::python::heap_inspector {
 
 // Context: heap inspector, once, before the first look. Makes instances of a class of our own and compares what is read
-// of them with what they were given. On a mismatch attributes stay unread for good. May give the GIL up meanwhile.
+// of them with what they were given. On a mismatch attributes stay unread permanently. May give the GIL up meanwhile.
 bool check_attributes(const Gil& gil);
 
 // The instance's __dict__ where it has one already, else null.

@@ -13,7 +13,7 @@
 namespace tensorscope::python::heap_inspector {
 
 // Context: heap inspector, once, before the first look. Calls a small function of our own and compares what is read
-// with what it was called with. On a mismatch locals stay unread for good. May give the GIL up meanwhile.
+// with what it was called with. On a mismatch locals stay unread permanently. May give the GIL up meanwhile.
 bool check_locals(const Gil& gil);
 
 // What a code object says of its variables: one name a slot, in the order of the slots.
