@@ -72,6 +72,7 @@ KEPT = {
         find_nan/nan_finding.cc loaded""",
     GIVEN: """
         collector/jobs.cc g_write
+        collector/features.cc g_features g_feature_count
         collector/write_dump.cc g_hook_check
         live/event_log.cc g_wake g_most_blocks
         live/tracker.cc g_current_node g_growth g_facts
@@ -151,7 +152,8 @@ KEPT = {
         watch/api_values.cc g_current_scope
         torch_events/step_hook.cc g_hook_wanted g_hook_registered""",
     SCRATCH: """
-        collector/collector_thread.cc g_wake g_collector_ended
+        collector/wake.cc g_wake
+        collector/collector_thread.cc g_collector_ended
         collector/memory_limits.cc g_reader
         oom/failing_thread.cc g_failure_reader
         oom/failure_record.cc t_runtime_call_failed t_reported t_failed_call

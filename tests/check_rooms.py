@@ -18,9 +18,6 @@ MAX_FILES = 45  # sources in a folder: a header and its source count once
 # Pairs that are older than this rule. The list only gets shorter: a pair that no longer includes each other goes.
 EACH_OTHER = {
     "preload": """
-        collector/collector collector/collector_thread
-        collector/collector collector/memory_limits
-        collector/refusal collector/write_dump
         devices/driver devices/nvml
         hooks/activation hooks/attach
         hooks/activation hooks/process/process
@@ -46,16 +43,7 @@ EACH_OTHER = {
         support/option_values support/options
         values_file/value_batch values_file/value_store""",
     "analyzer": """
-        forecast/growth forecast/sizes
-        leaks/leak_analysis leaks/named_entries
-        leaks/leak_analysis leaks/renamed_containers
-        ownership/holders ownership/names_of_run
-        process/python_attach process/remote_library
-        symbols/native_symbols symbols/symbols
-        symbols/symbols symbols/unread
-        text/graph/phrases text/graph/report
-        timeline/details timeline/timeline
-        timeline/overview timeline/timeline""",
+        symbols/symbols symbols/unread""",
 }
 
 

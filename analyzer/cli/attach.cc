@@ -26,15 +26,9 @@ struct AttachOptions {
 };
 
 int attach(const AttachOptions& options, Invocation& invocation) {
-  std::string problem;
-  const std::optional<std::string> library = process::find_preload_library(problem);
-  if (!library) {
-    invocation.say(problem);
-    return kBadInput;
-  }
   process::AttachRequest request;
   request.pid = options.pid;
-  request.library = *library;
+  request.library = process::find_preload_library();
   if (!options.directory.empty()) {
     char path[PATH_MAX];
     if (realpath(options.directory.c_str(), path) == nullptr) {
@@ -53,11 +47,7 @@ int attach(const AttachOptions& options, Invocation& invocation) {
     }
     request.settings.push_back(setting);
   }
-  problem = process::attach_library(request);
-  if (!problem.empty()) {
-    invocation.say(problem);
-    return kBadInput;
-  }
+  process::attach_library(request);
   invocation.out += fmt::format(
       "tensorscope records process {} from now on. A dump: tensorscope snapshot {}\n"
       "Tensors that Python refers to and that were made before are in it, without stacks; others of that time are "

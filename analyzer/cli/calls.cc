@@ -115,11 +115,7 @@ class CallsAnswer {
                                   text::count(boxes)));
       return "";
     }
-    std::string drawing;
-    const std::string problem = draw_with_graphviz(dot, format_ == CallsFormat::svg ? "svg" : "png", drawing);
-    if (problem.empty()) return drawing;
-    invocation_.say(problem);
-    return "";
+    return draw_with_graphviz(dot, format_ == CallsFormat::svg ? "svg" : "png");
   }
 
   const values::ValuesFile& file_;

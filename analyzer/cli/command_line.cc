@@ -206,11 +206,9 @@ int run_command_line(std::vector<std::string> arguments, const text::Terminal* t
     return kOk;
   } catch (const CLI::ParseError& error) {
     invocation.say(parse_mistake(app, verb_word, error));
-  } catch (const analyzer::BadInput& error) {
-    invocation.say(first_line(error.what()));
   } catch (const analyzer::BadFilter& error) {
     invocation.say(first_line(text::filter_mistake_phrase(error.mistake)));
-  } catch (const text::BadChoice& error) {
+  } catch (const analyzer::Error& error) {
     invocation.say(first_line(error.what()));
   } catch (const std::bad_alloc&) {
     invocation.say("not enough memory to read this dump.");

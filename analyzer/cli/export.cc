@@ -13,12 +13,15 @@
 #include "cli/replaced_file.h"
 #include "cli/verb.h"
 #include "export/profiles/openmetrics.h"
+#include "support/error.h"
 #include "tables/database.h"
 #include "tables/parquet_export.h"
 
 namespace tensorscope::cli {
 
 namespace {
+
+using analyzer::OutputError;
 
 namespace fs = std::filesystem;
 
@@ -69,9 +72,9 @@ void write_export(analyzer::OpenedDump& opened, const ExportVerbOptions& options
   }
 }
 
-int cannot_write(const ExportVerbOptions& options, const std::string& why, Invocation& invocation) {
-  invocation.say(fmt::format("cannot write {}: {}.", options.output, why));
-  return kBadInput;
+// Throws OutputError if `error` is one of errno's.
+void check_written(int error, const ExportVerbOptions& options) {
+  if (error != 0) throw OutputError(fmt::format("cannot write {}: {}.", options.output, strerror(error)));
 }
 
 // Files of a folder, each of which appears when it is whole.
@@ -101,8 +104,7 @@ class FolderFiles {
   int error_ = 0;
 };
 
-// "" or what went wrong.
-std::string write_parquet(tables::Inputs& inputs, const ExportVerbOptions& options) {
+void write_parquet(tables::Inputs& inputs, const ExportVerbOptions& options) {
   FolderFiles files(options.output);
   const auto file = [&](const std::string& path) -> std::ostream& { return files.file(path); };
   if (options.partition) {
@@ -111,19 +113,18 @@ std::string write_parquet(tables::Inputs& inputs, const ExportVerbOptions& optio
     tables::export_parquet(inputs, file);
   }
   files.close();
-  return files.error() == 0 ? "" : strerror(files.error());
+  check_written(files.error(), options);
 }
 
-std::string write_sqlite(tables::Inputs& inputs, const std::string& path) {
-  ReplacedFile file(path);
-  if (file.error() != 0) return strerror(file.error());
+void write_sqlite(tables::Inputs& inputs, const ExportVerbOptions& options) {
+  ReplacedFile file(options.output);
+  check_written(file.error(), options);
   try {
     tables::Database(file.temporary()).fill_all(inputs);
   } catch (const tables::DatabaseError& error) {
-    return error.what();
+    throw OutputError(fmt::format("cannot write {}: {}.", options.output, error.what()));
   }
-  const int error = file.finish();
-  return error == 0 ? "" : strerror(error);
+  check_written(file.finish(), options);
 }
 
 // The tables of docs/tables.md, of any number of files.
@@ -139,8 +140,11 @@ int export_tables(const ExportVerbOptions& options, Invocation& invocation) {
     return kBadInput;
   }
   tables::Inputs inputs(options.dumps, options.symbols);
-  const std::string problem = parquet ? write_parquet(inputs, options) : write_sqlite(inputs, options.output);
-  if (!problem.empty()) return cannot_write(options, problem, invocation);
+  if (parquet) {
+    write_parquet(inputs, options);
+  } else {
+    write_sqlite(inputs, options);
+  }
   report_unread(invocation, inputs.unread());
   for (const std::string& each : inputs.problems()) invocation.say(each);
   return inputs.problems().empty() ? kOk : kBadInput;
@@ -161,12 +165,9 @@ int run_export(const ExportVerbOptions& options, Invocation& invocation) {
   analyzer::OpenedDump opened(options.dumps.front(), options.symbols);
   if (options.output != "-") {
     ReplacedFile file(options.output);
-    int error = file.error();
-    if (error == 0) {
-      write_export(opened, options, file.stream());
-      error = file.finish();
-    }
-    if (error != 0) return cannot_write(options, strerror(error), invocation);
+    check_written(file.error(), options);
+    write_export(opened, options, file.stream());
+    check_written(file.finish(), options);
   } else if (invocation.stream != nullptr) {
     write_export(opened, options, *invocation.stream);
   } else {

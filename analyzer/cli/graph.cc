@@ -105,10 +105,8 @@ class Answer {
                                   text::count(drawing.boxes.size())));
       return kBadInput;
     }
-    const std::string problem = draw_with_graphviz(dot, format_ == GraphFormat::svg ? "svg" : "png", text_);
-    if (problem.empty()) return kOk;
-    invocation_.say(problem);
-    return kBadInput;
+    text_ = draw_with_graphviz(dot, format_ == GraphFormat::svg ? "svg" : "png");
+    return kOk;
   }
 
   int overview() {

@@ -14,11 +14,15 @@
 #include <sstream>
 #include <vector>
 
+#include "support/error.h"
+
 extern char** environ;
 
 namespace tensorscope::cli {
 
 namespace {
+
+using analyzer::OutputError;
 
 // A directory of our own that goes away with all that is in it.
 class TemporaryDirectory {
@@ -70,30 +74,30 @@ std::string first_line_of(const std::string& path) {
 
 }  // namespace
 
-std::string draw_with_graphviz(const std::string& dot, const std::string& format, std::string& picture) {
+std::string draw_with_graphviz(const std::string& dot, const std::string& format) {
   TemporaryDirectory directory;
-  if (directory.path().empty()) return "no temporary file can be made for Graphviz.";
+  if (directory.path().empty()) throw OutputError("no temporary file can be made for Graphviz.");
   const std::string source = directory.path() + "/graph.dot", target = directory.path() + "/picture",
                     errors = directory.path() + "/errors";
   std::ofstream out(source, std::ios::binary);
   out << dot;
-  if (!out.flush()) return fmt::format("cannot write {}: {}.", source, strerror(errno));
+  if (!out.flush()) throw OutputError(fmt::format("cannot write {}: {}.", source, strerror(errno)));
   const int status = run({"dot", "-T" + format, "-o", target, source}, errors);
   // A spawn that fails may also show as 127: where the C library execs in the child.
   if (status == -ENOENT || status == 127) {
-    return fmt::format("{} needs Graphviz' program 'dot', which is not installed here; --format dot writes its input.",
-                       format);
+    throw OutputError(fmt::format(
+        "{} needs Graphviz' program 'dot', which is not installed here; --format dot writes its input.", format));
   }
-  if (status < 0) return fmt::format("Graphviz' program 'dot' cannot be started: {}.", strerror(-status));
+  if (status < 0) throw OutputError(fmt::format("Graphviz' program 'dot' cannot be started: {}.", strerror(-status)));
   std::ifstream in(target, std::ios::binary);
   std::ostringstream content;
   content << in.rdbuf();
   if (status != 0 || !in || content.str().empty()) {
     const std::string reason = first_line_of(errors);
-    return fmt::format("Graphviz' program 'dot' ended with status {}{}.", status, reason.empty() ? "" : ": " + reason);
+    throw OutputError(
+        fmt::format("Graphviz' program 'dot' ended with status {}{}.", status, reason.empty() ? "" : ": " + reason));
   }
-  picture = content.str();
-  return "";
+  return content.str();
 }
 
 }  // namespace tensorscope::cli

@@ -5,7 +5,7 @@
 
 namespace tensorscope::cli {
 
-// Draws `dot` as `format` ("svg", "png") into `picture`. Returns "" or one sentence on why not. No shell is involved.
-std::string draw_with_graphviz(const std::string& dot, const std::string& format, std::string& picture);
+// Returns the picture of `dot` in `format` ("svg", "png"). Throws OutputError. No shell is involved.
+[[nodiscard]] std::string draw_with_graphviz(const std::string& dot, const std::string& format);
 
 }  // namespace tensorscope::cli

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "support/error.h"
+
 namespace tensorscope::cli {
 
 namespace {
@@ -50,7 +52,7 @@ std::string http_answer(const std::string& request, const std::function<std::str
   return answer("200 OK", "application/openmetrics-text; version=1.0.0; charset=utf-8", text);
 }
 
-std::optional<MetricsServer> MetricsServer::open(uint16_t port, std::string& problem) {
+MetricsServer MetricsServer::open(uint16_t port) {
   const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int yes = 1;
   sockaddr_in address{};
@@ -62,9 +64,9 @@ std::optional<MetricsServer> MetricsServer::open(uint16_t port, std::string& pro
                   bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
                   listen(listener, 8) == 0 && getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0;
   if (!ok) {
-    problem = fmt::format("cannot listen on 127.0.0.1:{}: {}.", port, strerror(errno));
+    const int error = errno;
     if (listener >= 0) close(listener);
-    return std::nullopt;
+    throw analyzer::OutputError(fmt::format("cannot listen on 127.0.0.1:{}: {}.", port, strerror(error)));
   }
   return MetricsServer(listener, ntohs(address.sin_port));
 }

@@ -4,15 +4,14 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 
 namespace tensorscope::cli {
 
 class MetricsServer {
  public:
-  // Port 0: any that is free. Null: `problem` says why not.
-  static std::optional<MetricsServer> open(uint16_t port, std::string& problem);
+  // Port 0: any that is free. Throws OutputError.
+  [[nodiscard]] static MetricsServer open(uint16_t port);
   MetricsServer(MetricsServer&& other) noexcept;
   MetricsServer& operator=(MetricsServer&&) = delete;
   ~MetricsServer();

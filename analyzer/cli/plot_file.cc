@@ -16,11 +16,7 @@ bool may_plot(const std::string& output, bool force, Invocation& invocation) {
 int write_charts(const exports::ChartSheet& sheet, const std::string& output, Invocation& invocation) {
   std::string picture;
   if (output.ends_with(".png")) {
-    const std::string problem = draw_with_graphviz(exports::charts_dot(sheet), "png", picture);
-    if (!problem.empty()) {
-      invocation.say(problem);
-      return kBadInput;
-    }
+    picture = draw_with_graphviz(exports::charts_dot(sheet), "png");
   } else {
     picture = output.ends_with(".html") ? exports::charts_html(sheet) : exports::charts_svg(sheet);
   }

@@ -9,6 +9,7 @@
 #include "cli/invocation.h"
 #include "cli/verb.h"
 #include "process/target_process.h"
+#include "support/error.h"
 #include "tensorscope/rules/request_name.h"
 #include "text/units.h"
 
@@ -16,53 +17,52 @@ namespace tensorscope::cli {
 
 namespace {
 
+using analyzer::ProcessError;
+
 struct RecordOptions {
   pid_t pid = 0;
   bool values = false, all = false;
   std::optional<uint64_t> timeout_ns = 10'000'000'000;
 };
 
-// Waits until the process has taken the request. False: `problem` says why it has not.
-bool answered(const process::TargetProcess& target, uint64_t timeout_ns, std::string& problem) {
+// Waits until the process has taken the request. Throws ProcessError.
+void await_answer(const process::TargetProcess& target, uint64_t timeout_ns) {
   const auto begin = std::chrono::steady_clock::now();
   while (!target.file_taken()) {
     const auto waited = std::chrono::steady_clock::now() - begin;
     if (!target.alive() || uint64_t(std::chrono::nanoseconds(waited).count()) > timeout_ns) {
       target.withdraw();
-      problem = target.alive() ? fmt::format("process {} did not answer within {} (--timeout waits longer).",
-                                             target.pid(), text::duration(timeout_ns))
-                               : fmt::format("process {} has ended.", target.pid());
-      return false;
+      throw ProcessError(target.alive() ? fmt::format("process {} did not answer within {} (--timeout waits longer).",
+                                                      target.pid(), text::duration(timeout_ns))
+                                        : fmt::format("process {} has ended.", target.pid()));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
   }
-  return true;
 }
 
-int request(const RecordOptions& options, const char* what, Invocation& invocation) {
-  std::string problem;
-  const std::optional<process::TargetProcess> target =
-      process::TargetProcess::open(options.pid, process::RequestMethod::file, problem);
-  if (!target) {
-    invocation.say(problem);
-    return kBadInput;
+int request(const RecordOptions& options, const char* what) {
+  const process::TargetProcess target = process::TargetProcess::open(options.pid, process::RequestMethod::file);
+  const uint64_t asked_ns = target.expect_answer();
+  std::optional<std::string> refusal;
+  try {
+    target.ask_by_file(what);
+    await_answer(target, *options.timeout_ns);
+    refusal = target.refusal(asked_ns);  // written before the request was taken
+  } catch (...) {
+    target.forget_answer();
+    throw;
   }
-  const uint64_t asked_ns = target->expect_answer();
-  const bool done = target->ask_by_file(what, problem) && answered(*target, *options.timeout_ns, problem);
-  if (const std::optional<std::string> refusal = target->refusal(asked_ns); done && refusal) {
-    problem = *refusal;  // written before the request was taken
-  }
-  target->forget_answer();
-  if (!problem.empty()) invocation.say(problem);
-  return problem.empty() ? kOk : kBadInput;
+  target.forget_answer();
+  if (refusal) throw ProcessError(*refusal);
+  return kOk;
 }
 
-int stop(const RecordOptions& options, Invocation& invocation) {
-  if (options.all) return request(options, rules::kRequestStopAll, invocation);
-  return request(options, options.values ? rules::kRequestStopValues : rules::kRequestStop, invocation);
+int stop(const RecordOptions& options, Invocation&) {
+  if (options.all) return request(options, rules::kRequestStopAll);
+  return request(options, options.values ? rules::kRequestStopValues : rules::kRequestStop);
 }
-int start(const RecordOptions& options, Invocation& invocation) {
-  return request(options, options.values ? rules::kRequestStartValues : rules::kRequestStart, invocation);
+int start(const RecordOptions& options, Invocation&) {
+  return request(options, options.values ? rules::kRequestStartValues : rules::kRequestStart);
 }
 
 Verb<RecordOptions> add(CLI::App& app, Invocation& invocation, const char* name, const char* about,
@@ -91,8 +91,8 @@ struct SwitchOptions {
   std::string state;
 };
 
-int record(const SwitchOptions& options, Invocation& invocation) {
-  return request(options.target, options.state == "on" ? rules::kRequestRecord : rules::kRequestNoRecord, invocation);
+int record(const SwitchOptions& options, Invocation&) {
+  return request(options.target, options.state == "on" ? rules::kRequestRecord : rules::kRequestNoRecord);
 }
 
 void add_switch(CLI::App& app, Invocation& invocation) {

@@ -88,12 +88,7 @@ int run(const RunOptions& options, const std::vector<std::string>& given, Invoca
     invocation.say("run needs a program: tensorscope run -- python train.py");
     return kBadInput;
   }
-  std::string problem;
-  std::optional<std::string> library = process::find_preload_library(problem);
-  if (!library) {
-    invocation.say(problem);
-    return kBadInput;
-  }
+  const std::string library = process::find_preload_library();
   // Said in full, so that `tensorscope snapshot` knows where to look, whatever the program does to its directory.
   std::string directory = options.directory;
   if (directory.empty() && getenv("TENSORSCOPE_DIR") != nullptr) directory = getenv("TENSORSCOPE_DIR");
@@ -145,7 +140,7 @@ int run(const RunOptions& options, const std::vector<std::string>& given, Invoca
       program.empty() ? process::PreloadOutlook() : process::preload_outlook(command, program);
   if (!check_outlook(outlook, program, invocation)) return kBadInput;
   if (write(STDERR_FILENO, invocation.err.data(), invocation.err.size()) >= 0) invocation.err.clear();
-  set_preload(*library, outlook.needed_first);
+  set_preload(library, outlook.needed_first);
 
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));

@@ -16,11 +16,14 @@
 #include "dump/reader.h"
 #include "process/asked_process.h"
 #include "recording/moment.h"
+#include "support/error.h"
 #include "text/units.h"
 
 namespace tensorscope::cli {
 
 namespace {
+
+using analyzer::ProcessError;
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
@@ -76,8 +79,8 @@ bool is_launcher(const process::JobProcess& task, const std::vector<process::Job
   });
 }
 
-// The processes of the job that is asked for. Empty: `problem` says why.
-std::vector<pid_t> processes_of_job(pid_t pid, std::string& problem) {
+// The processes of the job that is asked for. Throws ProcessError where that is none, or one of several.
+std::vector<pid_t> processes_of_job(pid_t pid) {
   std::vector<process::JobProcess> all = process::profiled_ranks();
   if (pid == 0) {
     std::erase_if(all, [known = all](const process::JobProcess& each) { return is_launcher(each, known); });
@@ -93,22 +96,22 @@ std::vector<pid_t> processes_of_job(pid_t pid, std::string& problem) {
     if (each.job == job) found.push_back(each.pid);
   }
   if (job.empty()) {
-    problem = pid == 0 ? "no rank of a job runs under tensorscope on this machine."
-                       : fmt::format("process {} is no rank of a job under tensorscope.", pid);
-  } else if (pid == 0 && found.size() < all.size()) {
-    problem = fmt::format("several jobs run on this machine: {}; add the PID of one.", names);
-    found.clear();
+    throw ProcessError(pid == 0 ? "no rank of a job runs under tensorscope on this machine."
+                                : fmt::format("process {} is no rank of a job under tensorscope.", pid));
+  }
+  if (pid == 0 && found.size() < all.size()) {
+    throw ProcessError(fmt::format("several jobs run on this machine: {}; add the PID of one.", names));
   }
   return found;
 }
 
-bool ask(process::AskedProcess& asked, Invocation& invocation) {
+void ask(process::AskedProcess& asked, Invocation& invocation) {
   if (asked.by_file && asked.target.has_own_handler()) {
     invocation.say(
         fmt::format("process {} has its own handler for signal {}; the dump is requested through a file instead.",
                     asked.target.pid(), asked.target.signal()));
   }
-  return asked.ask();
+  asked.ask();
 }
 
 // A dump of some size has tensors: only a small one is read.
@@ -125,25 +128,28 @@ bool is_empty(const std::string& path) {
 
 int snapshot(const SnapshotOptions& options, Invocation& invocation) {
   std::vector<std::unique_ptr<process::AskedProcess>> all;
-  std::string problem;
   const process::RequestKind how = options.no_signal ? process::RequestKind::dump_by_file : process::RequestKind::dump;
   if (options.pid == 0 && !options.job) {
     invocation.say("snapshot needs a PID, or --job (see tensorscope snapshot --help)");
     return kBadInput;
   }
   std::vector<pid_t> others;
+  std::string problem;  // of the process that was named: said only if no other is asked
   if (options.job) {
-    others = processes_of_job(options.pid, problem);
+    others = processes_of_job(options.pid);
   } else {
-    if (auto asked = process::open_asked_process(options.pid, how, problem)) all.push_back(std::move(asked));
+    try {
+      all.push_back(process::open_asked_process(options.pid, how));
+    } catch (const ProcessError& error) {
+      problem = error.what();
+    }
     if (options.children) others = process::profiled_descendants(options.pid);
   }
   for (const pid_t other : others) {
-    std::string why;
-    if (auto asked = process::open_asked_process(other, how, why)) {
-      all.push_back(std::move(asked));
-    } else {
-      invocation.say(why);
+    try {
+      all.push_back(process::open_asked_process(other, how));
+    } catch (const ProcessError& error) {
+      invocation.say(error.what());
     }
   }
   if (all.empty()) {
@@ -152,9 +158,7 @@ int snapshot(const SnapshotOptions& options, Invocation& invocation) {
     if (!children.empty()) invocation.say(children);
     return kBadInput;
   }
-  for (const auto& asked : all) {
-    if (!ask(*asked, invocation)) asked->done = true;
-  }
+  for (const auto& asked : all) ask(*asked, invocation);
   const Clock::time_point begin = Clock::now();
   Progress progress(invocation.terminal.progress,
                     all.size() == 1

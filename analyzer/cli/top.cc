@@ -333,13 +333,10 @@ int Top::interactive(top::TopTerminal& terminal) {
   return kOk;
 }
 
-int run_top(Top& top, const TopOptions& options, Invocation& invocation) {
+int run_top(Top& top, const TopOptions& options) {
   if (options.serve) {
-    std::string problem;
-    std::optional<MetricsServer> server = MetricsServer::open(*options.serve, problem);
-    if (server) return top.serve(*server);
-    invocation.say(problem);
-    return kBadInput;
+    MetricsServer server = MetricsServer::open(*options.serve);
+    return top.serve(server);
   }
   if (options.once) return top.plain();
   const std::unique_ptr<top::TopTerminal> terminal = top::TopTerminal::open();
@@ -347,16 +344,11 @@ int run_top(Top& top, const TopOptions& options, Invocation& invocation) {
 }
 
 int top(const TopOptions& options, Invocation& invocation) {
-  std::string problem;
-  const std::unique_ptr<top::TopSampler> sampler = top::TopSampler::open(options.pid, options.symbols, problem);
-  if (!sampler) {
-    invocation.say(problem);
-    return kBadInput;
-  }
+  const std::unique_ptr<top::TopSampler> sampler = top::TopSampler::open(options.pid, options.symbols);
   g_stopped = 0;
   const StopSignals signals;
   Top top(options, *sampler, invocation);
-  const int status = run_top(top, options, invocation);
+  const int status = run_top(top, options);
   report_unread(invocation, top.unread());
   return status;
 }

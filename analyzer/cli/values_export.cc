@@ -8,6 +8,7 @@
 
 #include "cli/replaced_file.h"
 #include "export/arrays/values_export.h"
+#include "support/error.h"
 #include "text/units.h"
 
 namespace tensorscope::cli {
@@ -15,6 +16,7 @@ namespace tensorscope::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using analyzer::OutputError;
 using values::ValueColumns;
 
 constexpr size_t kLongestFileName = 255;
@@ -26,38 +28,34 @@ bool is_folder(const std::string& path) {
 
 bool is_hdf5(const std::string& path) { return path.ends_with(".h5") || path.ends_with(".hdf5"); }
 
-// "" or what went wrong.
-std::string write_whole(const std::string& path, const std::function<void(std::ostream&)>& write) {
+// These throw OutputError, with what went wrong alone.
+void check(int error) {
+  if (error != 0) throw OutputError(strerror(error));
+}
+
+void write_whole(const std::string& path, const std::function<void(std::ostream&)>& write) {
   ReplacedFile file(path);
-  if (file.error() != 0) return strerror(file.error());
+  check(file.error());
   write(file.stream());
-  const int error = file.finish();
-  return error == 0 ? "" : strerror(error);
+  check(file.finish());
 }
 
-std::string write_hdf5(const ValueColumns& columns, const ValuesExportOptions& options, exports::ExportNotes& notes) {
+void write_hdf5(const ValueColumns& columns, const ValuesExportOptions& options, exports::ExportNotes& notes) {
   ReplacedFile file(options.output);
-  if (file.error() != 0) return strerror(file.error());
-  const std::string problem =
-      exports::Hdf5Export(file.temporary(), {.compress = options.compress}).write(columns, notes);
-  if (!problem.empty()) return problem;
-  const int error = file.finish();
-  return error == 0 ? "" : strerror(error);
+  check(file.error());
+  exports::Hdf5Export(file.temporary(), {.compress = options.compress}).write(columns, notes);
+  check(file.finish());
 }
 
-std::string write_folder(const ValueColumns& columns, const std::string& folder, exports::ExportNotes& notes) {
-  std::string problem;
-  exports::export_npy(
-      columns,
-      [&](const std::string& path, const std::function<void(std::ostream&)>& write) {
-        if (!problem.empty()) return;
-        const fs::path whole = fs::path(folder) / path;
-        std::error_code error;
-        fs::create_directories(whole.parent_path(), error);
-        problem = error ? error.message() : write_whole(whole.string(), write);
-      },
-      notes);
-  return problem;
+void write_folder(const ValueColumns& columns, const std::string& folder, exports::ExportNotes& notes) {
+  const auto write_one = [&](const std::string& path, const std::function<void(std::ostream&)>& write) {
+    const fs::path whole = fs::path(folder) / path;
+    std::error_code error;
+    fs::create_directories(whole.parent_path(), error);
+    if (error) throw OutputError(error.message());
+    write_whole(whole.string(), write);
+  };
+  exports::export_npy(columns, write_one, notes);
 }
 
 // The first name that no file system takes; a folder has one for each.
@@ -132,13 +130,16 @@ int export_values(const text::ValuesFiles& files, const values::ValueFilter& fil
     return kBadInput;
   }
   exports::ExportNotes notes;
-  const std::string problem = folder ? write_folder(columns, output, notes)
-                              : is_hdf5(output)
-                                  ? write_hdf5(columns, options, notes)
-                                  : write_whole(output, [&](std::ostream& out) { writer(columns, out, notes); });
-  if (!problem.empty()) {
-    invocation.say("cannot write " + output + ": " + problem + ".");
-    return kBadInput;
+  try {
+    if (folder) {
+      write_folder(columns, output, notes);
+    } else if (is_hdf5(output)) {
+      write_hdf5(columns, options, notes);
+    } else {
+      write_whole(output, [&](std::ostream& out) { writer(columns, out, notes); });
+    }
+  } catch (const OutputError& error) {
+    throw OutputError("cannot write " + output + ": " + error.what() + ".");
   }
   say_notes(columns, notes, output, invocation);
   return kOk;

@@ -10,6 +10,7 @@
 
 #include "cli/replaced_file.h"
 #include "export/arrays/values_export.h"
+#include "support/error.h"
 #include "text/units.h"
 #include "values/name_rows.h"
 
@@ -130,9 +131,13 @@ class Hdf5Follower final : public Follower {
     if (!columns_.take_new() && begun_) return true;
     begun_ = true;
     exports::ExportNotes notes;
-    const std::string problem = export_.write(columns_, notes);
-    if (!problem.empty()) invocation_.say("cannot write " + path_ + ": " + problem + ".");
-    return problem.empty();
+    try {
+      export_.write(columns_, notes);
+    } catch (const analyzer::OutputError& error) {
+      invocation_.say("cannot write " + path_ + ": " + error.what() + ".");
+      return false;
+    }
+    return true;
   }
   void summary() override {
     put(fmt::format("{}: {} of {}\n", path_, text::counted(columns_.rows(), "value"),

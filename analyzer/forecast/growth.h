@@ -12,8 +12,6 @@
 
 namespace tensorscope::analyzer::forecast {
 
-inline constexpr size_t kMaxSizes = 2;
-
 // Powers of the sizes that are multiplied: {1, 2} is batch * sequence^2.
 using Powers = std::array<uint8_t, kMaxSizes>;
 double power(const Powers& powers, const SizeValues& at);

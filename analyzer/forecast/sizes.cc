@@ -8,7 +8,6 @@
 #include <set>
 
 #include "dump/reader.h"
-#include "forecast/growth.h"
 #include "forecast/matching.h"
 #include "tensorscope/rules/dtypes.h"
 

@@ -1,6 +1,7 @@
 // The sizes that vary between the inputs of a forecast: the batch, the length of a sequence, ...
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "forecast/samples.h"
 
 namespace tensorscope::analyzer::forecast {
+
+inline constexpr size_t kMaxSizes = 2;
 
 struct Size {
   std::string name;

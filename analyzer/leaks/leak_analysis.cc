@@ -11,31 +11,6 @@
 
 namespace tensorscope::analyzer {
 
-bool same_form(const Reference& a, const Reference& b) {
-  return a.root == b.root && without_thread(a.scope) == without_thread(b.scope) &&
-         without_indexes(a.text) == without_indexes(b.text) && a.begin == b.begin;
-}
-
-bool same_form(const Reference& row, const Series& series) {
-  const Reference& example = series.example;
-  return row.root == example.root && without_thread(row.scope) == without_thread(example.scope) &&
-         without_indexes(row.text) == without_indexes(example.text) && series.of_beginning(row);
-}
-
-bool kept_by_atexit(const Reference& row) {
-  return format::ReferenceRoot(row.root) == format::ReferenceRoot::global && row.scope == "atexit";
-}
-
-bool in_plain_variable(const Reference& row) {
-  using format::ReferenceRole;
-  using format::ReferenceRoot;
-  const auto root = ReferenceRoot(row.root);
-  const auto role = ReferenceRole(row.role);
-  const bool variable = root == ReferenceRoot::global || root == ReferenceRoot::local ||
-                        root == ReferenceRoot::suspended || root == ReferenceRoot::class_;
-  return variable && (role == ReferenceRole::plain || role == ReferenceRole::module_attribute);
-}
-
 std::string all_holders(const View& view, uint32_t tensor) {
   constexpr size_t kMax = 3;
   std::string text;

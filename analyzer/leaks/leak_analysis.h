@@ -16,34 +16,13 @@
 #include "leaks/forms.h"
 #include "leaks/growth.h"
 #include "leaks/retention.h"
+#include "leaks/series.h"
 
 namespace tensorscope::analyzer {
 
 // Growth below this is no finding: what bytes, tensors (512 bytes each for their objects) and nodes (likewise) weigh.
 inline constexpr uint64_t kMinGrowth = 64 << 10;
 inline constexpr uint64_t kObjectBytes = 512;
-
-// By a handler that the program registered with Python's atexit.
-bool kept_by_atexit(const Reference& row);
-
-// What one variable or container refers to, in every dump: "losses[0]", "losses[1]", ... are one series.
-struct Series {
-  Reference example;       // of the last dump that has it
-  std::string form;        // "losses[*]", "model.adapters.*.weight": what its references have in common
-  bool container = false;  // an index in the text, a chain of objects, an object of C without field names, many threads
-  bool several = false;    // what entries hold under several names: x[*].state and x[*].action
-  std::vector<Beginning> beginnings;           // running calls and objects that have it; empty: any
-  std::vector<uint64_t> beginning_counts;      // by dump: how many of them have it; empty: not known
-  std::vector<std::vector<uint32_t>> members;  // tensors, by dump
-  Growth growth;                               // bytes: of the storages they lie in
-
-  // What a threading.local keeps, each thread its own.
-  bool of_many_threads() const { return example.scope.ends_with("thread *"); }
-  bool of_atexit() const { return kept_by_atexit(example); }
-  bool of_beginning(const Reference& row) const {
-    return beginnings.empty() || std::find(beginnings.begin(), beginnings.end(), row.begin) != beginnings.end();
-  }
-};
 
 class LeakAnalysis {
  public:
@@ -104,13 +83,6 @@ class LeakAnalysis {
   std::vector<bool> explained_, nodes_explained_;
   std::vector<LeakFinding> findings_;
 };
-
-// Whether two references are of one variable or container, indexes and keys apart.
-bool same_form(const Reference& a, const Reference& b);
-// Whether a reference is one of a series' own.
-bool same_form(const Reference& row, const Series& series);
-// Whether a reference begins at a variable, and is not what a module or an optimizer needs.
-bool in_plain_variable(const Reference& row);
 
 // All that hold a tensor, the first three of them ("x (local of main); cache.keys"): where it is replaced by a larger
 // one each time, the next one is made from what one of them refers to. "": nothing known does.

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "leaks/leak_analysis.h"
+#include "leaks/series.h"
 
 namespace tensorscope::analyzer {
 
@@ -30,9 +30,5 @@ using NamedPlace = std::tuple<uint8_t, std::string, std::string>;
 using WantsEntry = std::function<bool(const Series& series, const std::string& path)>;
 std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::vector<Series>& series,
                                                                    const WantsEntry& wants, bool numbers);
-
-// Parameters of one dump that were added entry by entry while the program called the entries: adapters that are loaded
-// and never removed. A model that is being built has not been called, one that was built has no new entry since.
-std::vector<Series> entries_added_in_use(const LeakAnalysis& analysis);
 
 }  // namespace tensorscope::analyzer

@@ -6,7 +6,8 @@
 
 #include <vector>
 
-#include "leaks/leak_analysis.h"
+#include "leaks/series.h"
+#include "memory/grouping.h"
 
 namespace tensorscope::analyzer {
 

@@ -8,12 +8,12 @@
 #include <span>
 #include <tuple>
 
+#include "leaks/added_entries.h"
 #include "leaks/births.h"
 #include "leaks/kept_share.h"
 #include "leaks/larger_inputs.h"
 #include "leaks/leak_analysis.h"
 #include "leaks/module_calls.h"
-#include "leaks/named_entries.h"
 #include "leaks/site_beginnings.h"
 
 namespace tensorscope::analyzer {

@@ -10,6 +10,7 @@
 #include "memory/difference.h"
 #include "memory/no_module.h"
 #include "memory/taken_names.h"
+#include "ownership/names_in_dump.h"
 #include "recording/moment.h"
 
 namespace tensorscope::analyzer {
@@ -61,7 +62,7 @@ void take(const std::string& path, Dump& moment, RunNames& run, const SymbolOpti
   Dump dump = read_dump(path);
   if (dump.process.dump_ns > moment.process.dump_ns) undo_garbage(dump.references);
   Symbols symbols(dump, options);
-  run.names.add(dump, Holders(dump, &symbols));
+  add_names(dump, Holders(dump, &symbols), run.names);
   run.no_modules = run.no_modules && modules_seen(dump) == format::Seen::not_applicable;
   take_names(moment, dump);
   if (!moment.sources.present) moment.sources = dump.sources;

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +22,7 @@
 #include "memory/accounting.h"
 #include "ownership/category.h"
 #include "ownership/holders.h"
+#include "support/error.h"
 #include "symbols/places.h"
 
 namespace tensorscope::analyzer {
@@ -79,10 +79,11 @@ struct FilterMistake {
   std::string detail{};                // what the C library says of a regular expression
 };
 
-class BadFilter : public std::exception {
+// A value of a filter that can match nothing; text/dump has the sentence. Exit status 2.
+class BadFilter : public Error {
  public:
-  explicit BadFilter(FilterMistake what_is_wrong) : mistake(std::move(what_is_wrong)) {}
-  const char* what() const noexcept override { return "a filter value that can match nothing"; }
+  explicit BadFilter(FilterMistake what_is_wrong)
+      : Error("a filter value that can match nothing"), mistake(std::move(what_is_wrong)) {}
   const FilterMistake mistake;
 };
 

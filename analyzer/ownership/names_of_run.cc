@@ -22,35 +22,18 @@ struct NamesOfRun::Votes {
 NamesOfRun::NamesOfRun() = default;
 NamesOfRun::~NamesOfRun() = default;
 
-void NamesOfRun::add(const Dump& dump, const Holders& holders) {
-  const size_t number = sources_.size();
-  sources_.push_back({dump.path.substr(dump.path.rfind('/') + 1), dump.process.dump_ns});
-  for (uint32_t i = 0; i < dump.tensors.size(); ++i) {
-    const bool looked_at = dump.references.present && dump.references.tensors[i].known;
-    if (!looked_at && holders.category(i) == Category::unknown) continue;
-    KnownTensor known{holders.names(i),
-                      holders.holders(i),
-                      holders.holder_count(i),
-                      holders.category(i),
-                      holders.evidence(i),
-                      holders.module(i),
-                      number};
-    for (Holder& holder : known.holders) holder.node = holder.tensor = kNone;
-    tensors_.try_emplace(dump.tensors[i].serial, std::move(known));
-  }
-  for (const Allocation& allocation : dump.allocations) {
-    Category strongest = allocation.storages.empty() ? Category::workspace : Category::unknown;
-    for (uint32_t storage : allocation.storages) {
-      const Category category = holders.category(holders.representative(storage));
-      if (stronger(category, strongest)) strongest = category;
-    }
-    if (strongest == Category::unknown) continue;
-    memory_.try_emplace(allocation.serial, strongest);
-    if (!lasts(strongest) || allocation.site == 0) continue;
-    Votes& votes = sites_[allocation.site];
-    votes.bytes[size_t(strongest)] += allocation.nbytes;
-    votes.all += allocation.nbytes;
-  }
+void NamesOfRun::add_tensor(uint64_t serial, KnownTensor known) {
+  known.dump = sources_.size() - 1;
+  for (Holder& holder : known.holders) holder.node = holder.tensor = kNone;
+  tensors_.try_emplace(serial, std::move(known));
+}
+
+void NamesOfRun::add_memory(const Allocation& allocation, Category category) {
+  memory_.try_emplace(allocation.serial, category);
+  if (!lasts(category) || allocation.site == 0) return;
+  Votes& votes = sites_[allocation.site];
+  votes.bytes[size_t(category)] += allocation.nbytes;
+  votes.all += allocation.nbytes;
 }
 
 const KnownTensor* NamesOfRun::tensor(uint64_t serial) const {

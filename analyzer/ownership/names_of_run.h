@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "dump/dump.h"
 #include "ownership/category.h"
-#include "ownership/holders.h"
+#include "ownership/tensor_holders.h"
 
 namespace tensorscope::analyzer {
 
@@ -33,8 +34,10 @@ class NamesOfRun {
   NamesOfRun(const NamesOfRun&) = delete;
   NamesOfRun& operator=(const NamesOfRun&) = delete;
 
-  // What an earlier one of these dumps has said stays.
-  void add(const Dump& dump, const Holders& holders);
+  // What comes from now on is of this dump. What an earlier one has said stays.
+  void add_source(Source source) { sources_.push_back(std::move(source)); }
+  void add_tensor(uint64_t serial, KnownTensor known);
+  void add_memory(const Allocation& allocation, Category category);
 
   const std::vector<Source>& sources() const { return sources_; }
   const KnownTensor* tensor(uint64_t serial) const;  // null: in none of them

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "dump/reader.h"
+#include "support/error.h"
 #include "tensorscope/rules/request_name.h"
 #include "text/units.h"
 
@@ -51,15 +52,23 @@ bool DumpWatch::answers(const std::string& path, uint64_t asked_ns) const {
   }
 }
 
-bool AskedProcess::ask(bool names) {
+void AskedProcess::ask(bool names) {
   done = false;
   path.clear();
   problem.clear();
   asked_ns = target.expect_answer();
   const char* const what = !top ? rules::kRequestDump : names ? rules::kRequestTop : rules::kRequestTopCheap;
-  if (by_file ? target.ask_by_file(what, problem) : target.ask(problem)) return true;
-  target.forget_answer();
-  return false;
+  try {
+    if (by_file) {
+      target.ask_by_file(what);
+    } else {
+      target.ask();
+    }
+  } catch (const analyzer::ProcessError& error) {
+    problem = error.what();
+    done = true;
+    target.forget_answer();
+  }
 }
 
 void AskedProcess::look(std::chrono::steady_clock::duration waited, uint64_t timeout_ns) {
@@ -80,16 +89,13 @@ void AskedProcess::look(std::chrono::steady_clock::duration waited, uint64_t tim
   if (done) target.forget_answer();
 }
 
-std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, RequestKind what, std::string& problem) {
+std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, RequestKind what) {
   const bool by_file = what != RequestKind::dump;
-  std::optional<TargetProcess> target =
-      TargetProcess::open(pid, by_file ? RequestMethod::file : RequestMethod::signal, problem);
-  if (!target) return nullptr;
-  if (target->directories().empty()) {
-    problem = fmt::format("cannot find the dump directory of process {}. Nothing was sent.", pid);
-    return nullptr;
+  TargetProcess target = TargetProcess::open(pid, by_file ? RequestMethod::file : RequestMethod::signal);
+  if (target.directories().empty()) {
+    throw analyzer::ProcessError(fmt::format("cannot find the dump directory of process {}. Nothing was sent.", pid));
   }
-  auto asked = std::make_unique<AskedProcess>(std::move(*target), what == RequestKind::top);
+  auto asked = std::make_unique<AskedProcess>(std::move(target), what == RequestKind::top);
   asked->by_file = by_file || asked->target.has_own_handler();
   return asked;
 }

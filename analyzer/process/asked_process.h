@@ -37,9 +37,9 @@ class DumpWatch {
 struct AskedProcess {
   AskedProcess(TargetProcess&& process, bool by_top) : target(std::move(process)), watch(target, by_top), top(by_top) {}
 
-  // Asks for a dump; `names`: with a look at Python's objects, which only `top` does without. False: `problem` says why
-  // that cannot be done.
-  bool ask(bool names = true);
+  // Asks for a dump; `names`: with a look at Python's objects, which only `top` does without. Where that cannot be
+  // done, it is done at once, and `problem` says why.
+  void ask(bool names = true);
   // Looks whether the dump is there by now, or will not come: `done`.
   void look(std::chrono::steady_clock::duration waited, uint64_t timeout_ns);
 
@@ -55,7 +55,7 @@ struct AskedProcess {
 
 enum class RequestKind : uint8_t { dump, dump_by_file, top };  // dump: by its signal where it has no handler of its own
 
-// Null: `problem` says why it cannot be asked.
-std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, RequestKind what, std::string& problem);
+// Throws ProcessError.
+[[nodiscard]] std::unique_ptr<AskedProcess> open_asked_process(pid_t pid, RequestKind what);
 
 }  // namespace tensorscope::process

@@ -1,9 +1,10 @@
 #include "process/remote_library.h"
+#include "support/error.h"
 
 namespace tensorscope::process {
 
-std::string attach_library(const AttachRequest&) {
-  return "attach works on x86-64 only; start the program with tensorscope run.";
+void attach_library(const AttachRequest&) {
+  throw analyzer::ProcessError("attach works on x86-64 only; start the program with tensorscope run.");
 }
 
 }  // namespace tensorscope::process

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "process/elf_program.h"
+#include "support/error.h"
 
 namespace tensorscope::process {
 
@@ -44,7 +45,7 @@ std::vector<fs::path> packages_of(const fs::path& bin) {
   return places;
 }
 
-std::optional<fs::path> find_beside(const fs::path& self, std::string& problem) {
+fs::path find_beside(const fs::path& self) {
   // A build tree, an installation, a folder with both files, Python packages.
   std::vector<fs::path> places = {self / "../preload", self / ("../" TENSORSCOPE_LIBDIR), self / "../lib", self};
   std::ranges::copy(packages_of(self), std::back_inserter(places));
@@ -59,35 +60,30 @@ std::optional<fs::path> find_beside(const fs::path& self, std::string& problem) 
         fmt::format("{}{} (version {})", others.empty() ? "" : ", ", candidate.lexically_normal().string(), version);
   }
   if (others.empty()) {
-    problem = fmt::format("libtensorscope.so not found next to {}; set TENSORSCOPE_LIB=FILE.",
-                          (self / "tensorscope").string());
-  } else {
-    problem = fmt::format("no libtensorscope.so of version " TENSORSCOPE_VERSION
-                          ", which {} is; found {}. Install both again, or set TENSORSCOPE_LIB=FILE.",
-                          (self / "tensorscope").string(), others);
+    throw analyzer::BadInput(fmt::format("libtensorscope.so not found next to {}; set TENSORSCOPE_LIB=FILE.",
+                                         (self / "tensorscope").string()));
   }
-  return std::nullopt;
+  throw analyzer::BadInput(fmt::format("no libtensorscope.so of version " TENSORSCOPE_VERSION
+                                       ", which {} is; found {}. Install both again, or set TENSORSCOPE_LIB=FILE.",
+                                       (self / "tensorscope").string(), others));
 }
 
 }  // namespace
 
-std::optional<std::string> find_preload_library(std::string& problem) {
+std::string find_preload_library() {
   std::error_code ignored;
-  std::optional<fs::path> found;
+  fs::path found;
   if (const char* chosen = getenv("TENSORSCOPE_LIB"); chosen != nullptr && chosen[0] != 0) {
     if (!fs::is_regular_file(chosen, ignored)) {
-      problem = fmt::format("TENSORSCOPE_LIB={}: no such file.", chosen);
-      return std::nullopt;
+      throw analyzer::BadInput(fmt::format("TENSORSCOPE_LIB={}: no such file.", chosen));
     }
     found = chosen;
   } else {
-    found = find_beside(own_folder(), problem);
-    if (!found) return std::nullopt;
+    found = find_beside(own_folder());
   }
-  std::string path = fs::canonical(*found, ignored).string();
+  std::string path = fs::canonical(found, ignored).string();
   if (path.find_first_of(": ") != std::string::npos) {
-    problem = fmt::format("LD_PRELOAD cannot name a file with a space or colon in its path: {}", path);
-    return std::nullopt;
+    throw analyzer::BadInput(fmt::format("LD_PRELOAD cannot name a file with a space or colon in its path: {}", path));
   }
   return path;
 }

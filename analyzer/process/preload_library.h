@@ -2,14 +2,13 @@
 // environment.
 #pragma once
 
-#include <optional>
 #include <string>
 
 namespace tensorscope::process {
 
-// An absolute path that LD_PRELOAD can carry; else nothing, and `problem` is one line for a person. Only
-// TENSORSCOPE_LIB may name a library of another version.
-std::optional<std::string> find_preload_library(std::string& problem);
+// An absolute path that LD_PRELOAD can carry. Only TENSORSCOPE_LIB may name a library of another version. Throws
+// BadInput.
+[[nodiscard]] std::string find_preload_library();
 
 // bin/ of the Python environment (venv, conda) that this program is installed in; empty where it is in none, where that
 // folder is in PATH, or where the program was called by a link in another folder.

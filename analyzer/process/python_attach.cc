@@ -11,8 +11,11 @@
 #include <thread>
 
 #include "process/process_memory.h"
+#include "support/error.h"
 
 namespace tensorscope::process {
+
+using analyzer::ProcessError;
 
 namespace {
 
@@ -112,21 +115,27 @@ bool PythonAttach::begins_within(std::chrono::milliseconds most) const {
   return asked_;
 }
 
-std::string PythonAttach::outcome() const {
+void PythonAttach::await_outcome() const {
   const Clock::time_point end = Clock::now() + std::chrono::seconds(60);
   Answer answer{};
   for (;;) {
-    if (read_memory(pid_, interpreter_.answer(), &answer, sizeof answer) != sizeof answer) return "the process ended.";
+    if (read_memory(pid_, interpreter_.answer(), &answer, sizeof answer) != sizeof answer) {
+      throw ProcessError("the process ended.");
+    }
     if (answer.is_there != 0) break;
-    if (Clock::now() > end) return "the library is still being loaded; the program goes on when it is.";
+    if (Clock::now() > end) {
+      throw ProcessError("the library is still being loaded; the program goes on when it is.");
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   answer.text[sizeof answer.text - 1] = 0;
-  if (answer.status == kNotLoaded) return fmt::format("the library cannot be loaded there: {}", answer.text);
-  if (answer.status == kHasNoSuchFunction) {
-    return "the library has no function tensorscope_attach: it is of another version.";
+  if (answer.status == kNotLoaded) {
+    throw ProcessError(fmt::format("the library cannot be loaded there: {}", answer.text));
   }
-  return answer.status == 0 ? "" : fmt::format("tensorscope did not start there: {}.", answer.text);
+  if (answer.status == kHasNoSuchFunction) {
+    throw ProcessError("the library has no function tensorscope_attach: it is of another version.");
+  }
+  if (answer.status != 0) throw ProcessError(fmt::format("tensorscope did not start there: {}.", answer.text));
 }
 
 bool PythonAttach::take_back() const {

@@ -2,11 +2,12 @@
 // (remote_interpreter.h).
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
+#include "process/attach_request.h"
 #include "process/remote_interpreter.h"
-#include "process/remote_library.h"
 
 namespace tensorscope::process {
 
@@ -23,7 +24,7 @@ class ScriptFolder {
   ScriptFolder& operator=(const ScriptFolder&) = delete;
 
   // Returns false if no folder could be made, or the file could not be written.
-  bool write(const std::string& script) const;
+  [[nodiscard]] bool write(const std::string& script) const;
   // As the process sees it.
   std::string script_path() const;
 
@@ -43,11 +44,11 @@ class PythonAttach {
   PythonAttach& operator=(const PythonAttach&) = delete;
 
   // Waits until the thread has begun with the script. Returns false if it has not within that time, or was not asked.
-  bool begins_within(std::chrono::milliseconds most) const;
-  // Empty: the library records there. Else one line that says why not. Call it once the script has begun.
-  std::string outcome() const;
+  [[nodiscard]] bool begins_within(std::chrono::milliseconds most) const;
+  // Waits until the library records there. Throws ProcessError. Call it once the script has begun.
+  void await_outcome() const;
   // Takes the request back. Context: the process is stopped. Returns false if the script has begun already.
-  bool take_back() const;
+  [[nodiscard]] bool take_back() const;
 
  private:
   const RemoteInterpreter interpreter_;

@@ -15,8 +15,11 @@
 #include <thread>
 
 #include "process/process_memory.h"
+#include "support/error.h"
 
 namespace tensorscope::process {
+
+using analyzer::ProcessError;
 
 namespace {
 
@@ -202,21 +205,19 @@ bool RemoteThread::State::write_way_back() {
   return write_memory(thread, stack, &frame, sizeof frame);
 }
 
-RemoteThread::RemoteThread(pid_t thread, const RemoteFunctions& functions, std::string& problem) : state_(new State) {
+// The other constructor has made the object, so what throws here has the destructor restore the thread.
+RemoteThread::RemoteThread(pid_t thread, const RemoteFunctions& functions) : RemoteThread(new State) {
   State& s = *state_;
   s.thread = thread;
   s.functions = functions;
   if (!s.save()) {
-    problem = fmt::format("the registers of thread {} cannot be read: {}.", thread, strerror(errno));
-  } else if (!s.map_memory() || !s.write_way_back()) {
-    problem = fmt::format("thread {} cannot map memory for a call.", thread);
-  } else {
-    s.usable = true;
+    throw ProcessError(fmt::format("the registers of thread {} cannot be read: {}.", thread, strerror(errno)));
   }
-  if (!s.usable) return;
-  const auto address = call(functions.errno_location, {}, std::chrono::seconds(5), problem);
-  if (!address) return;
-  s.errno_address = *address;
+  if (!s.map_memory() || !s.write_way_back()) {
+    throw ProcessError(fmt::format("thread {} cannot map memory for a call.", thread));
+  }
+  s.usable = true;
+  s.errno_address = call(functions.errno_location, {}, std::chrono::seconds(5));
   read_memory(thread, s.errno_address, &s.errno_value, sizeof s.errno_value);
 }
 
@@ -273,10 +274,9 @@ std::string RemoteThread::get_text(uint64_t address, size_t most) const {
   return text;
 }
 
-std::optional<uint64_t> RemoteThread::call(uint64_t function, const std::vector<uint64_t>& arguments,
-                                           std::chrono::milliseconds most, std::string& problem) {
+uint64_t RemoteThread::call(uint64_t function, const std::vector<uint64_t>& arguments, std::chrono::milliseconds most) {
   State& s = *state_;
-  if (!s.usable) return std::nullopt;
+  if (!s.usable) throw ProcessError(fmt::format("thread {} makes no calls any more.", s.thread));
   user_regs_struct at_call = s.registers;
   uint64_t* const places[] = {reinterpret_cast<uint64_t*>(&at_call.rdi), reinterpret_cast<uint64_t*>(&at_call.rsi),
                               reinterpret_cast<uint64_t*>(&at_call.rdx), reinterpret_cast<uint64_t*>(&at_call.rcx)};
@@ -290,9 +290,8 @@ std::optional<uint64_t> RemoteThread::call(uint64_t function, const std::vector<
   at_call.eflags = kFlagsAtEntry;
   const Clock::time_point end = Clock::now() + most;
   if (!set_registers(s.thread, at_call)) {
-    problem = fmt::format("thread {} has ended.", s.thread);
     s.usable = false;
-    return std::nullopt;
+    throw ProcessError(fmt::format("thread {} has ended.", s.thread));
   }
   for (;;) {
     int status = 0;
@@ -302,10 +301,9 @@ std::optional<uint64_t> RemoteThread::call(uint64_t function, const std::vector<
       // It comes back by itself.
       s.usable = false;
       s.left_alone = true;
-      problem = "the library is still being loaded; the program goes on when it is.";
       ptrace(PTRACE_INTERRUPT, s.thread, nullptr, nullptr);
       s.wait_for_stop(status, Clock::now() + std::chrono::seconds(5));
-      return std::nullopt;
+      throw ProcessError("the library is still being loaded; the program goes on when it is.");
     }
     const int signal = WSTOPSIG(status);
     user_regs_struct now;
@@ -324,15 +322,13 @@ std::optional<uint64_t> RemoteThread::call(uint64_t function, const std::vector<
     }
     if (status >> 16 == PTRACE_EVENT_STOP) continue;
     if (mask_for_calls() >> (signal - 1) & 1) continue;  // cannot come
-    problem = fmt::format("the call in thread {} was ended by signal {} ({}); the thread goes on as it was.", s.thread,
-                          signal, strsignal(signal));
     s.usable = false;
-    return std::nullopt;
+    throw ProcessError(fmt::format("the call in thread {} was ended by signal {} ({}); the thread goes on as it was.",
+                                   s.thread, signal, strsignal(signal)));
   }
-  problem = "the process ended.";
   s.usable = false;
   s.left_alone = true;
-  return std::nullopt;
+  throw ProcessError("the process ended.");
 }
 
 }  // namespace tensorscope::process

@@ -9,7 +9,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,9 +25,9 @@ struct RemoteFunctions {
 
 class RemoteThread {
  public:
-  // `thread` is stopped at a place where functions may be called (thread_places.h). Maps the memory. Empty `problem`:
-  // done.
-  RemoteThread(pid_t thread, const RemoteFunctions& functions, std::string& problem);
+  // `thread` is stopped at a place where functions may be called (thread_places.h). Maps the memory. Throws
+  // ProcessError; the thread then goes on as it was.
+  RemoteThread(pid_t thread, const RemoteFunctions& functions);
   // Unmaps the memory, restores the thread, and lets it go.
   ~RemoteThread();
   RemoteThread(const RemoteThread&) = delete;
@@ -38,13 +37,13 @@ class RemoteThread {
   uint64_t put(const std::string& bytes);
   std::string get_text(uint64_t address, size_t most = 4096) const;
 
-  // Nothing: it did not return in that time, it crashed (the thread is restored), or the process has ended; `problem`
-  // says which.
-  std::optional<uint64_t> call(uint64_t function, const std::vector<uint64_t>& arguments,
-                               std::chrono::milliseconds most, std::string& problem);
+  // Throws ProcessError: it did not return in that time, it crashed (the thread is restored), or the process has ended.
+  uint64_t call(uint64_t function, const std::vector<uint64_t>& arguments, std::chrono::milliseconds most);
 
  private:
   struct State;
+  explicit RemoteThread(State* state) : state_(state) {}
+
   State* state_;
 };
 

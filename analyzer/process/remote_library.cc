@@ -14,9 +14,12 @@
 #include "process/remote_interpreter.h"
 #include "process/stopped_process.h"
 #include "process/thread_places.h"
+#include "support/error.h"
 #include "support/process_file.h"
 
 namespace tensorscope::process {
+
+using analyzer::ProcessError;
 
 namespace {
 
@@ -49,42 +52,45 @@ RemoteFunctions functions_of(const MappedFiles& files) {
   return functions;
 }
 
-// What can be seen of a process before anything is done to it.
-std::string why_not_at_all(const AttachRequest& request, const MappedFiles& files) {
+// What can be seen of a process before anything is done to it. Throws ProcessError.
+void check_attachable(const AttachRequest& request, const MappedFiles& files) {
   const pid_t pid = request.pid;
   const std::string status = read_process_file(pid, "status").value_or(""), state = status_field(status, "State");
-  if (state.empty() || state[0] == 'Z' || state[0] == 'X') return fmt::format("process {} does not exist.", pid);
-  if (pid == getpid()) return "this is tensorscope itself.";
+  if (state.empty() || state[0] == 'Z' || state[0] == 'X')
+    throw ProcessError(fmt::format("process {} does not exist.", pid));
+  if (pid == getpid()) throw ProcessError("this is tensorscope itself.");
   if (files.empty()) {
-    return fmt::format("not allowed to look into process {}: try again as its user, or with sudo.", pid);
+    throw ProcessError(fmt::format("not allowed to look into process {}: try again as its user, or with sudo.", pid));
   }
   if (state[0] == 'T') {  // not 't', where a tracer has it for a moment
-    return fmt::format("process {} is stopped; continue it first (kill -CONT {}).", pid, pid);
+    throw ProcessError(fmt::format("process {} is stopped; continue it first (kill -CONT {}).", pid, pid));
   }
   if (files.has({"libtensorscope.so"})) {
-    return fmt::format("process {} runs under tensorscope already: tensorscope snapshot {}", pid, pid);
+    throw ProcessError(fmt::format("process {} runs under tensorscope already: tensorscope snapshot {}", pid, pid));
   }
   for (const char* sanitizer : {"libasan.so", "libtsan.so", "libclang_rt."}) {
-    if (files.has({sanitizer})) return fmt::format("process {} runs under a sanitizer ({}).", pid, sanitizer);
+    if (files.has({sanitizer}))
+      throw ProcessError(fmt::format("process {} runs under a sanitizer ({}).", pid, sanitizer));
   }
   if (!files.has(kLibc)) {
-    return fmt::format("process {} has no glibc: it is linked statically, or against another C library.", pid);
+    throw ProcessError(
+        fmt::format("process {} has no glibc: it is linked statically, or against another C library.", pid));
   }
   if (!files.has({"libc10.so"})) {
-    return fmt::format("process {} has not loaded torch; start it with: tensorscope run -- ...", pid);
+    throw ProcessError(fmt::format("process {} has not loaded torch; start it with: tensorscope run -- ...", pid));
   }
   struct stat ours, theirs;
   if (stat(request.library.c_str(), &ours) != 0 ||
       stat(fmt::format("/proc/{}/root{}", pid, request.library).c_str(), &theirs) != 0 ||
       ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev) {
-    return fmt::format("process {} has a file system of its own and does not see {}: run tensorscope in its container.",
-                       pid, request.library);
+    throw ProcessError(
+        fmt::format("process {} has a file system of its own and does not see {}: run tensorscope in its container.",
+                    pid, request.library));
   }
-  return "";
 }
 
-// What forbids to stop it and to call a function there.
-std::string why_not_stopped(pid_t pid) {
+// What forbids to stop it and to call a function there; nothing: it may be done.
+std::optional<std::string> why_not_stopped(pid_t pid) {
   const std::string status = read_process_file(pid, "status").value_or("");
   if (const std::string tracer = tracer_of(status); !tracer.empty()) {
     return fmt::format("process {} is traced by process {} (a debugger or strace?).", pid, tracer);
@@ -92,61 +98,61 @@ std::string why_not_stopped(pid_t pid) {
   if (status_field(status, "x86_Thread_features").find("shstk") != std::string::npos) {
     return fmt::format("process {} has shadow stacks, which a call from outside would break.", pid);
   }
-  return "";
+  return std::nullopt;
 }
 
+// What dlerror() says there; "" if it says nothing.
 std::string of_last_error(RemoteThread& thread, uint64_t function) {
-  std::string ignored;
-  const auto text = function == 0 ? std::nullopt : thread.call(function, {}, std::chrono::seconds(5), ignored);
-  return text && *text != 0 ? thread.get_text(*text) : "";
+  if (function == 0) return "";
+  try {
+    const uint64_t text = thread.call(function, {}, std::chrono::seconds(5));
+    return text != 0 ? thread.get_text(text) : "";
+  } catch (const ProcessError&) {
+    return "";
+  }
 }
 
-std::string load_and_start(RemoteThread& thread, const AttachRequest& request, const RemoteFunctions& functions) {
-  std::string problem;
+void load_and_start(RemoteThread& thread, const AttachRequest& request, const RemoteFunctions& functions) {
   const std::chrono::seconds most(60);
   const uint64_t path = thread.put(request.library);
-  const auto handle = thread.call(functions.open_library, {path, functions.open_mode}, most, problem);
-  if (!handle) return problem;
-  if (*handle == 0) {
+  if (thread.call(functions.open_library, {path, functions.open_mode}, most) == 0) {
     const std::string reason = of_last_error(thread, functions.last_error);
-    return fmt::format("the library cannot be loaded there: {}", reason.empty() ? "dlopen() failed." : reason);
+    throw ProcessError(
+        fmt::format("the library cannot be loaded there: {}", reason.empty() ? "dlopen() failed." : reason));
   }
   const std::string name = request.library.substr(request.library.rfind('/') + 1);
   const uint64_t start = MappedFiles(request.pid).function({name}, "tensorscope_attach");
-  if (start == 0) return "the library has no function tensorscope_attach: it is of another version.";
+  if (start == 0) throw ProcessError("the library has no function tensorscope_attach: it is of another version.");
   std::string settings;
   for (const std::string& setting : request.settings) settings += setting + '\0';
   const std::string room(256, '\0');
   const uint64_t settings_at = thread.put(settings + '\0'), message_at = thread.put(room);
-  const auto status = thread.call(start, {settings_at, message_at, room.size()}, most, problem);
-  if (!status) return problem;
-  return int32_t(*status) == 0
-             ? ""
-             : fmt::format("tensorscope did not start there: {}.", thread.get_text(message_at, room.size()));
+  const uint64_t status = thread.call(start, {settings_at, message_at, room.size()}, most);
+  if (int32_t(status) == 0) return;
+  throw ProcessError(fmt::format("tensorscope did not start there: {}.", thread.get_text(message_at, room.size())));
 }
 
-// A thread that waits or computes, stopped, loads the library. Nothing: the interpreter began with `python` meanwhile.
-std::optional<std::string> attach_by_stopping(const AttachRequest& request, const MappedFiles& files,
-                                              const PythonAttach* python) {
+enum class AttachedBy : uint8_t { stopping, python };
+
+// A thread that waits or computes, stopped, loads the library; or the interpreter begins with `python` meanwhile.
+AttachedBy attach_by_stopping(const AttachRequest& request, const MappedFiles& files, const PythonAttach* python) {
   const pid_t pid = request.pid;
   const RemoteFunctions functions = functions_of(files);
   if (functions.open_library == 0 || functions.errno_location == 0 || functions.system_call == 0) {
-    return fmt::format("the C library of process {} is not known well enough.", pid);
+    throw ProcessError(fmt::format("the C library of process {} is not known well enough.", pid));
   }
-  std::string problem;
-  StoppedProcess process(pid, problem);
-  if (!problem.empty()) return problem;
+  StoppedProcess process(pid);
   const Clock::time_point end = Clock::now() + request.most;
   std::string why;
   for (auto pause = std::chrono::milliseconds(1);; pause = std::min(pause * 2, std::chrono::milliseconds(50))) {
     if (!process.stop(std::chrono::seconds(2))) {
-      if (process.has_ended()) return fmt::format("process {} has ended.", pid);
-      return fmt::format("a thread of process {} does not stop: it waits in the kernel. Try again.", pid);
+      if (process.has_ended()) throw ProcessError(fmt::format("process {} has ended.", pid));
+      throw ProcessError(fmt::format("a thread of process {} does not stop: it waits in the kernel. Try again.", pid));
     }
-    if (python != nullptr && !python->take_back()) return std::nullopt;
+    if (python != nullptr && !python->take_back()) return AttachedBy::python;
     python = nullptr;
     const std::unique_ptr<ThreadPlaces> places = ThreadPlaces::open(pid);
-    if (!places) return fmt::format("the stacks of process {} cannot be read.", pid);
+    if (!places) throw ProcessError(fmt::format("the stacks of process {} cannot be read.", pid));
     pid_t chosen = 0;
     bool loading = false;
     for (const pid_t thread : process.threads()) {
@@ -157,14 +163,15 @@ std::optional<std::string> attach_by_stopping(const AttachRequest& request, cons
     }
     if (chosen != 0 && !loading) {
       process.keep_only(chosen);
-      RemoteThread thread(chosen, functions, problem);
-      const std::string answer = problem.empty() ? load_and_start(thread, request, functions) : problem;
       process.forget();
-      return answer;
+      RemoteThread thread(chosen, functions);
+      load_and_start(thread, request, functions);
+      return AttachedBy::stopping;
     }
     process.go_on();
     if (Clock::now() > end) {
-      return fmt::format("process {} came to no place where a library can be loaded safely ({}). Try again.", pid, why);
+      throw ProcessError(
+          fmt::format("process {} came to no place where a library can be loaded safely ({}). Try again.", pid, why));
     }
     std::this_thread::sleep_for(pause);
   }
@@ -172,20 +179,20 @@ std::optional<std::string> attach_by_stopping(const AttachRequest& request, cons
 
 }  // namespace
 
-std::string attach_library(const AttachRequest& request) {
+void attach_library(const AttachRequest& request) {
   const pid_t pid = request.pid;
   const MappedFiles files(pid);
-  if (std::string problem = why_not_at_all(request, files); !problem.empty()) return problem;
+  check_attachable(request, files);
   std::optional<PythonAttach> python;
   if (const auto interpreter = RemoteInterpreter::find(pid, files)) python.emplace(*interpreter, request);
   // Long enough for a thread that runs Python now and then; one that waits for work needs the other way.
-  if (python && python->begins_within(std::chrono::seconds(1))) return python->outcome();
-  if (const std::string problem = why_not_stopped(pid); !problem.empty()) {
-    if (python && (python->begins_within(request.most) || !python->take_back())) return python->outcome();
-    return problem;
+  if (python && python->begins_within(std::chrono::seconds(1))) return python->await_outcome();
+  if (const std::optional<std::string> forbidden = why_not_stopped(pid)) {
+    if (python && (python->begins_within(request.most) || !python->take_back())) return python->await_outcome();
+    throw ProcessError(*forbidden);
   }
-  const auto answer = attach_by_stopping(request, files, python ? &*python : nullptr);
-  return answer ? *answer : python->outcome();
+  const AttachedBy by = attach_by_stopping(request, files, python ? &*python : nullptr);
+  if (by == AttachedBy::python) python->await_outcome();
 }
 
 }  // namespace tensorscope::process

@@ -5,22 +5,13 @@
 // and tensorscope_attach(). Whatever fails, the program goes on.
 #pragma once
 
-#include <sys/types.h>
-
-#include <chrono>
 #include <string>
-#include <vector>
+
+#include "process/attach_request.h"
 
 namespace tensorscope::process {
 
-struct AttachRequest {
-  pid_t pid = 0;
-  std::string library;                     // absolute path
-  std::vector<std::string> settings;       // TENSORSCOPE_NAME=VALUE
-  std::chrono::milliseconds most{10'000};  // to wait for a safe place
-};
-
-// Empty: the library records there. Else one line that says why not.
-std::string attach_library(const AttachRequest& request);
+// Returns once the library records there. Throws ProcessError.
+void attach_library(const AttachRequest& request);
 
 }  // namespace tensorscope::process

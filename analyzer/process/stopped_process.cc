@@ -12,6 +12,8 @@
 #include <fstream>
 #include <thread>
 
+#include "support/error.h"
+
 namespace tensorscope::process {
 
 namespace {
@@ -48,16 +50,15 @@ std::string why_not_traced(pid_t pid, int error) {
 
 }  // namespace
 
-StoppedProcess::StoppedProcess(pid_t pid, std::string& problem) : pid_(pid) { take_new_threads(problem); }
+StoppedProcess::StoppedProcess(pid_t pid) : StoppedProcess(pid, NoThreads{}) { take_new_threads(); }
 
 StoppedProcess::~StoppedProcess() {
   if (threads_.empty()) return;
-  if (!stopped_) stop(std::chrono::seconds(5));  // only a stopped thread can be let go
+  if (!stopped_ && !stop(std::chrono::seconds(5)) && threads_.empty()) return;  // only a stopped thread can be let go
   for (const pid_t thread : threads_) ptrace(PTRACE_DETACH, thread, nullptr, 0);
 }
 
-bool StoppedProcess::take_new_threads(std::string& problem) {
-  bool all = true;
+void StoppedProcess::take_new_threads() {
   for (bool more = true; more;) {
     more = false;
     for (const pid_t thread : threads_of(pid_)) {
@@ -66,16 +67,11 @@ bool StoppedProcess::take_new_threads(std::string& problem) {
         threads_.push_back(thread);
         more = true;
       } else if (errno != ESRCH || thread == pid_) {
-        problem = why_not_traced(pid_, errno);
-        return false;
+        throw analyzer::ProcessError(why_not_traced(pid_, errno));
       }
     }
   }
-  if (threads_.empty()) {
-    problem = why_not_traced(pid_, ESRCH);
-    all = false;
-  }
-  return all;
+  if (threads_.empty()) throw analyzer::ProcessError(why_not_traced(pid_, ESRCH));
 }
 
 // A signal that the thread was about to get is given to it: it stops again before its next instruction.
@@ -102,7 +98,6 @@ bool StoppedProcess::wait_until_stopped(pid_t thread, Clock::time_point end) {
 
 bool StoppedProcess::stop(std::chrono::milliseconds most) {
   const Clock::time_point end = Clock::now() + most;
-  std::string problem;
   size_t stopped = 0;
   // A thread that still runs may start another.
   while (stopped < threads_.size()) {
@@ -112,7 +107,11 @@ bool StoppedProcess::stop(std::chrono::milliseconds most) {
       if (!wait_until_stopped(thread, end)) return false;
     }
     stopped = threads_.size();
-    if (!take_new_threads(problem)) return false;
+    try {
+      take_new_threads();
+    } catch (const analyzer::ProcessError&) {
+      return false;
+    }
   }
   stopped_ = true;
   return !threads_.empty();

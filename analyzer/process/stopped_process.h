@@ -15,8 +15,8 @@ namespace tensorscope::process {
 
 class StoppedProcess {
  public:
-  // Takes all threads; none is stopped yet. Empty `problem`: it is so; else one line that says why not.
-  StoppedProcess(pid_t pid, std::string& problem);
+  // Takes all threads; none is stopped yet. Throws ProcessError.
+  explicit StoppedProcess(pid_t pid);
   // Lets every thread go that is still held.
   ~StoppedProcess();
   StoppedProcess(const StoppedProcess&) = delete;
@@ -26,7 +26,7 @@ class StoppedProcess {
   const std::vector<pid_t>& threads() const { return threads_; }
 
   // False: some thread does not stop within the time (it waits in the kernel, for a disk), or the process has ended.
-  bool stop(std::chrono::milliseconds most);
+  [[nodiscard]] bool stop(std::chrono::milliseconds most);
   void go_on();
   // Lets all threads go but this one, which stays stopped.
   void keep_only(pid_t thread);
@@ -35,7 +35,11 @@ class StoppedProcess {
   bool has_ended() const { return ended_; }
 
  private:
-  bool take_new_threads(std::string& problem);
+  struct NoThreads {};
+  // Holds none yet: what follows may throw, and this object lets go what it has taken.
+  StoppedProcess(pid_t pid, NoThreads) : pid_(pid) {}
+  // Throws ProcessError.
+  void take_new_threads();
   bool wait_until_stopped(pid_t thread, std::chrono::steady_clock::time_point end);
 
   pid_t pid_;

@@ -23,6 +23,7 @@
 #include <tuple>
 
 #include "support/dotted_path.h"
+#include "support/error.h"
 #include "support/process_file.h"
 #include "tensorscope/rules/job_name.h"
 #include "tensorscope/rules/own_handler.h"
@@ -30,6 +31,8 @@
 #include "tensorscope/rules/signal_names.h"
 
 namespace tensorscope::process {
+
+using analyzer::ProcessError;
 
 namespace {
 
@@ -204,61 +207,53 @@ TargetProcess::~TargetProcess() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-std::optional<TargetProcess> TargetProcess::open(pid_t pid, RequestMethod by, std::string& problem) {
+TargetProcess TargetProcess::open(pid_t pid, RequestMethod by) {
   constexpr const char* kNothing = "Nothing was sent.";
   TargetProcess target(pid);
   std::optional<std::string> status = read_process_file(pid, "status");
   if (!status) {
-    problem = fmt::format("no such process: {}.", pid);
-    return std::nullopt;
+    throw ProcessError(fmt::format("no such process: {}.", pid));
   }
   // Held from here on: the process that is checked is the one that gets the signal.
   target.descriptor_ = int(syscall(SYS_pidfd_open, pid, 0));
   if (status_field(*status, "State").starts_with("Z")) {
-    problem = fmt::format("process {} has ended.", pid);
-    return std::nullopt;
+    throw ProcessError(fmt::format("process {} has ended.", pid));
   }
   std::optional<std::string> maps = read_process_file(pid, "maps"), environ = read_process_file(pid, "environ");
   if (!maps || !environ) {
     bool ours = owner_of(pid) == owner_of(getpid()) || geteuid() == 0;
-    problem = ours ? fmt::format("process {} cannot be inspected. {}", pid, kNothing)
-                   : fmt::format("process {} belongs to {}; run tensorscope as that user or as root. {}", pid,
-                                 owner_of(pid), kNothing);
-    return std::nullopt;
+    throw ProcessError(ours ? fmt::format("process {} cannot be inspected. {}", pid, kNothing)
+                            : fmt::format("process {} belongs to {}; run tensorscope as that user or as root. {}", pid,
+                                          owner_of(pid), kNothing));
   }
   if (!has_mapped(*maps, "libtensorscope.so")) {
-    problem = fmt::format(
+    throw ProcessError(fmt::format(
         "process {} does not run under tensorscope (start it with: tensorscope run -- ..., or: tensorscope attach {}). "
         "{}",
-        pid, pid, kNothing);
-    return std::nullopt;
+        pid, pid, kNothing));
   }
   if (!has_mapped(*maps, "libc10.so")) {
-    problem = fmt::format("process {} has not loaded torch yet; there is nothing to dump. {}", pid, kNothing);
-    return std::nullopt;
+    throw ProcessError(fmt::format("process {} has not loaded torch yet; there is nothing to dump. {}", pid, kNothing));
   }
   std::vector<std::string> environment = settings_of_attach(pid);  // comes first
   for (std::string& entry : split_at_zero(*environ)) environment.push_back(std::move(entry));
   target.signal_ = signal_of(variable(environment, "TENSORSCOPE_SIGNAL"));
   const bool collector = target.has_collector();
   if (by == RequestMethod::signal && target.signal_ == 0) {
-    problem = fmt::format("process {} runs with TENSORSCOPE_SIGNAL=off{}. {}", pid,
-                          collector ? "; use --no-signal" : "; it writes no dumps on request", kNothing);
-    return std::nullopt;
+    throw ProcessError(fmt::format("process {} runs with TENSORSCOPE_SIGNAL=off{}. {}", pid,
+                                   collector ? "; use --no-signal" : "; it writes no dumps on request", kNothing));
   }
   status = read_process_file(pid, "status");
   if (by == RequestMethod::signal && (!status || !catches(*status, target.signal_))) {
-    problem = fmt::format(
+    throw ProcessError(fmt::format(
         "process {} does not handle signal {}: it has no tensor yet, or tensorscope is switched off in it. {}", pid,
-        target.signal_, kNothing);
-    return std::nullopt;
+        target.signal_, kNothing));
   }
   if (by == RequestMethod::file && (!status || !collector)) {
-    problem = fmt::format(
+    throw ProcessError(fmt::format(
         "process {} has no collector thread: it has no tensor yet, or tensorscope is switched off in it. Nothing was "
         "sent.",
-        pid);
-    return std::nullopt;
+        pid));
   }
   std::istringstream numbers(status_field(*status, "NSpid"));
   for (pid_t number; numbers >> number;) target.pids_.push_back(number);
@@ -355,30 +350,27 @@ std::optional<std::string> TargetProcess::refusal(uint64_t asked_ns) const {
   return fmt::format("process {} refuses: {}", pid_, reason);
 }
 
-bool TargetProcess::ask_by_file(const char* what, std::string& problem) const {
+void TargetProcess::ask_by_file(const char* what) const {
   const std::string path = request_path();
   const int file = make_file(path, O_EXCL);
-  bool ok = file >= 0;
-  ok = ok && write(file, what, strlen(what)) == ssize_t(strlen(what));
-  if (!ok) {
-    problem = errno == EEXIST
-                  ? fmt::format("process {} has not answered an earlier request yet ({}).", pid_, path)
-                  : fmt::format("cannot write the request {1} for process {0}: {2}.", pid_, path, strerror(errno));
-  }
+  const bool ok = file >= 0 && write(file, what, strlen(what)) == ssize_t(strlen(what));
+  const int error = errno;
   if (file >= 0) close(file);
-  return ok;
+  if (ok) return;
+  throw ProcessError(
+      error == EEXIST ? fmt::format("process {} has not answered an earlier request yet ({}).", pid_, path)
+                      : fmt::format("cannot write the request {1} for process {0}: {2}.", pid_, path, strerror(error)));
 }
 
 bool TargetProcess::file_taken() const { return access(request_path().c_str(), F_OK) != 0; }
 void TargetProcess::withdraw() const { unlink(request_path().c_str()); }
 
-bool TargetProcess::ask(std::string& problem) const {
-  long result =
+void TargetProcess::ask() const {
+  const long result =
       descriptor_ >= 0 ? syscall(SYS_pidfd_send_signal, descriptor_, signal_, nullptr, 0) : kill(pid_, signal_);
-  if (result == 0) return true;
-  problem = errno == ESRCH ? fmt::format("process {} has ended.", pid_)
-                           : fmt::format("cannot send a signal to process {}: {}.", pid_, strerror(errno));
-  return false;
+  if (result == 0) return;
+  throw ProcessError(errno == ESRCH ? fmt::format("process {} has ended.", pid_)
+                                    : fmt::format("cannot send a signal to process {}: {}.", pid_, strerror(errno)));
 }
 
 bool TargetProcess::alive() const {

@@ -16,9 +16,8 @@ enum class RequestMethod { signal, file };
 
 class TargetProcess {
  public:
-  // Opens the process and checks that it would answer; else nothing, and `problem` is one line that says why. Nothing
-  // is ever sent by it.
-  static std::optional<TargetProcess> open(pid_t pid, RequestMethod by, std::string& problem);
+  // Opens the process and checks that it would answer. Nothing is ever sent by it. Throws ProcessError.
+  [[nodiscard]] static TargetProcess open(pid_t pid, RequestMethod by);
   TargetProcess(TargetProcess&& other) noexcept;
   TargetProcess& operator=(TargetProcess&&) = delete;
   ~TargetProcess();
@@ -33,10 +32,10 @@ class TargetProcess {
   // Whether the program has a handler of its own for the signal, which would run too.
   bool has_own_handler() const { return own_handler_; }
 
-  // Sends the signal to this very process, whatever has become of its id. False: `problem` says why not.
-  bool ask(std::string& problem) const;
-  // Writes the request file (`what`: rules::kRequestDump and others). False: `problem` says why not.
-  bool ask_by_file(const char* what, std::string& problem) const;
+  // Sends the signal to this very process, whatever has become of its id. Throws ProcessError.
+  void ask() const;
+  // Writes the request file (`what`: rules::kRequestDump and others). Throws ProcessError.
+  void ask_by_file(const char* what) const;
   // Whether the process has taken the file. `withdraw()`: removes it where not.
   bool file_taken() const;
   void withdraw() const;
@@ -45,7 +44,7 @@ class TargetProcess {
   uint64_t expect_answer() const;
   // "process 4242 refuses: ..." if it does not do what it was asked for since then; nothing: no answer by now.
   // `forget_answer()`: removes the file.
-  std::optional<std::string> refusal(uint64_t asked_ns) const;
+  [[nodiscard]] std::optional<std::string> refusal(uint64_t asked_ns) const;
   void forget_answer() const;
   bool alive() const;
 

@@ -17,4 +17,22 @@ class BadInput : public Error {
   using Error::Error;
 };
 
+// A word on the command line that is none of those it could be. Exit status 2.
+class BadChoice : public Error {
+ public:
+  using Error::Error;
+};
+
+// Another process that cannot be found, asked or stopped, or that does not do what it was asked for. Exit status 2.
+class ProcessError : public Error {
+ public:
+  using Error::Error;
+};
+
+// A file that cannot be written, or a port that cannot be listened on. Exit status 2.
+class OutputError : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace tensorscope::analyzer

@@ -10,7 +10,7 @@
 
 #include "dump/dump.h"
 #include "symbols/symbol_cache.h"
-#include "symbols/symbols.h"
+#include "symbols/symbol_options.h"
 
 namespace tensorscope::analyzer {
 

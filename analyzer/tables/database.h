@@ -5,11 +5,11 @@
 #include <map>
 #include <set>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "support/error.h"
 #include "tables/inputs.h"
 
 struct sqlite3;
@@ -18,9 +18,9 @@ struct sqlite3_stmt;
 namespace tensorscope::tables {
 
 // A query that cannot be run, or a database that cannot be written; one line.
-class DatabaseError : public std::runtime_error {
+class DatabaseError : public analyzer::Error {
  public:
-  using std::runtime_error::runtime_error;
+  using Error::Error;
 };
 
 // A value of a result.

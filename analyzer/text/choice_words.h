@@ -1,18 +1,15 @@
 // Sentences about a word that is none of those it could be, and lists of words within a sentence.
 #pragma once
 
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "support/error.h"
+
 namespace tensorscope::text {
 
-// A word on the command line that is none of those it could be; what() is the sentence.
-class BadChoice : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using analyzer::BadChoice;
 
 // "; did you mean a, b or c?" of words that were probably meant; "" for none.
 std::string did_you_mean(const std::vector<std::string>& near);

@@ -7,9 +7,9 @@
 
 #include "recording/live_state.h"
 #include "timeline/category_curve.h"
+#include "timeline/memory_timeline.h"
 #include "timeline/overview.h"
 #include "timeline/spike_finder.h"
-#include "timeline/timeline.h"
 
 namespace tensorscope::analyzer {
 

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "recording/live_state.h"
+#include "timeline/memory_timeline.h"
 #include "timeline/run_lives.h"
-#include "timeline/timeline.h"
 #include "values_generated.h"
 
 namespace tensorscope::analyzer {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "timeline/timeline.h"
+#include "timeline/memory_timeline.h"
 
 namespace tensorscope::analyzer {
 

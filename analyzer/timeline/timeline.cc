@@ -23,18 +23,6 @@ uint64_t median_around(const std::vector<StepRow>& steps, size_t at, Value value
 
 }  // namespace
 
-const DeviceCurve* MemoryTimeline::curve() const {
-  for (const DeviceCurve& curve : curves) {
-    if (curve.device == device) return &curve;
-  }
-  return nullptr;
-}
-
-Moment MemoryTimeline::peak() const {
-  const DeviceCurve* of = curve();
-  return of && of->peak_bytes != 0 ? Moment{of->peak_events, of->peak_ns} : Moment{events, end_ns};
-}
-
 MemoryTimeline read_timeline(const RecordingFile& file, size_t parts, const AskTimeline& ask) {
   MemoryTimeline out;
   TimelineOverview overview(out);

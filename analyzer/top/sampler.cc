@@ -27,9 +27,9 @@ TopNames compared(const analyzer::Dump& dump, const analyzer::Dump& named) {
 
 }  // namespace
 
-std::unique_ptr<TopSampler> TopSampler::open(pid_t pid, const analyzer::SymbolOptions& symbols, std::string& problem) {
-  auto asked = process::open_asked_process(pid, process::RequestKind::top, problem);
-  return asked ? std::unique_ptr<TopSampler>(new TopSampler(std::move(asked), symbols)) : nullptr;
+std::unique_ptr<TopSampler> TopSampler::open(pid_t pid, const analyzer::SymbolOptions& symbols) {
+  return std::unique_ptr<TopSampler>(
+      new TopSampler(process::open_asked_process(pid, process::RequestKind::top), symbols));
 }
 
 TopSampler::~TopSampler() {
@@ -47,8 +47,9 @@ TopSampler::~TopSampler() {
 bool TopSampler::ask(bool names) {
   since_ = Clock::now();
   with_names_ = names;
-  waiting_ = asked_->ask(names);
+  asked_->ask(names);
   problem_ = asked_->problem;
+  waiting_ = problem_.empty();
   return waiting_;
 }
 

@@ -15,8 +15,8 @@ namespace tensorscope::top {
 
 class TopSampler {
  public:
-  // Null: `problem` says why the process cannot be asked.
-  static std::unique_ptr<TopSampler> open(pid_t pid, const analyzer::SymbolOptions& symbols, std::string& problem);
+  // Throws ProcessError if the process cannot be asked.
+  [[nodiscard]] static std::unique_ptr<TopSampler> open(pid_t pid, const analyzer::SymbolOptions& symbols);
   // A request that was not answered is withdrawn; a dump that is on its way is waited for, and removed.
   ~TopSampler();
 

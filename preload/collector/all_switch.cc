@@ -2,9 +2,7 @@
 
 #include <atomic>
 
-#include "recording/recording.h"
-#include "stacks/capture.h"
-#include "values_file/values_switch.h"
+#include "collector/features.h"
 
 namespace tensorscope::collector {
 
@@ -16,17 +14,12 @@ constinit std::atomic<bool> g_stopped{false};
 
 void stop_all() {
   g_stopped.store(true, std::memory_order_relaxed);
-  stacks::stop_capturing(StoppedBy::all);
-  values_file::stop_values(StoppedBy::all);
-  recording::hold();
+  stop_all_features();
 }
 
 void start_all() {
   g_stopped.store(false, std::memory_order_relaxed);
-  stacks::start_capturing(StoppedBy::own_switch);
-  stacks::start_capturing(StoppedBy::all);
-  values_file::start_values(StoppedBy::all);
-  recording::go_on();
+  start_all_features();
 }
 
 bool all_is_stopped() { return g_stopped.load(std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-// `tensorscope stop --all`: stacks, values, recordings and dumps of this process are off until `tensorscope start`.
+// `tensorscope stop --all`: what the features record and dumps of this process are off until `tensorscope start`.
 // What the program switches on meanwhile stays off until then. Tensors and memory are still tracked, so that what is
 // written afterwards is complete.
 //

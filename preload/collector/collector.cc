@@ -3,7 +3,8 @@
 #include <atomic>
 
 #include "collector/collector_thread.h"
-#include "collector/memory_limits.h"
+#include "collector/jobs.h"
+#include "collector/wake.h"
 #include "dump/failure.h"
 #include "python/gil_thread.h"
 #include "support/call_filter.h"
@@ -62,7 +63,6 @@ void run_at_the_end(void (*work)()) {
 }
 
 bool write_failure(const dump::Failure& failure) {
-  failure_is_dumped();
   python::LentGil gil;
   Waiter waiter;
   waiter.request = {Reason::out_of_memory, failure.error, failure.failed_ns, &failure};

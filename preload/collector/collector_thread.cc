@@ -7,15 +7,16 @@
 #include <atomic>
 #include <utility>
 
-#include "collector/collector.h"
+#include "collector/features.h"
 #include "collector/fork_restart.h"
+#include "collector/jobs.h"
 #include "collector/log_flush.h"
 #include "collector/memory_limits.h"
 #include "collector/request_file.h"
 #include "collector/settings_file.h"
+#include "collector/wake.h"
 #include "dump/fork_gate.h"
 #include "python/bridge.h"
-#include "recording/recording.h"
 #include "support/call_filter.h"
 #include "support/clock.h"
 #include "support/coverage.h"
@@ -30,8 +31,6 @@
 #include "support/programs_side.h"
 #include "tensorscope/rules/own_handler.h"
 #include "tensorscope/rules/request_name.h"
-#include "values_file/value_store.h"
-#include "watch/watch.h"
 
 namespace tensorscope::collector {
 
@@ -40,9 +39,6 @@ namespace {
 // Phase 1 needs some 64 KiB; the rest is never touched. glibc takes the thread's static TLS out of it, too.
 constexpr size_t kCollectorStackBytes = size_t{1} << 20;
 constexpr size_t kProgramsSideStackBytes = size_t{512} << 10;
-
-// A word that changes with every event the collector has to look at; it sleeps while the word stays the same.
-std::atomic<uint32_t> g_wake{0};
 
 constinit Mutex g_control;  // guards what follows; held for moments only, never across a fork
 bool g_started = false;     // start_collector() was called
@@ -90,15 +86,13 @@ void show_own_handler(const char*& shown) {
 // Until a job comes. Where torch has been loaded and its Python part is still being imported, that is looked at from
 // time to time, since no event reports when it is done.
 void wait_for_job(uint32_t seen, unsigned& tries) {
-  recording::flush();
-  values_file::flush();
+  flush_features();
   write_waiting_log();
   constexpr timespec kPause = {0, 20'000'000};
   constexpr unsigned kMaxTries = 3000;
-  if (!(python::waits_for_torch_nn() || watch::waits_for_torch()) || tries >= kMaxTries) {
+  if (!(python::waits_for_torch_nn() || any_feature_waits_for_torch()) || tries >= kMaxTries) {
     const unsigned look = sleep_before_look_ms();
-    const uint64_t longest =
-        std::min({uint64_t{kLookForRequestMs}, values_file::flush_interval_ms(), recording::flush_interval_ms()});
+    const uint64_t longest = std::min(uint64_t{kLookForRequestMs}, flush_interval_of_features_ms());
     const uint64_t ms = look == 0 ? longest : std::min<uint64_t>(look, longest);
     const timespec pause = timespec_of_ns(ms * 1'000'000);
     return futex_wait(g_wake, seen, &pause);
@@ -107,7 +101,7 @@ void wait_for_job(uint32_t seen, unsigned& tries) {
   futex_wait(g_wake, seen, &kPause);
   run_or_abandon_on_oom([] {
     python::attach();
-    if (watch::waits_for_torch()) watch::ask_by_gil_thread();
+    features_look_for_torch();
   });
 }
 
@@ -214,7 +208,7 @@ bool stop_collector() {
     thread = g_thread.programs_side;
     g_thread.stop = true;
   }
-  futex_change_and_wake(g_wake);
+  wake_collector();
   timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec += 1;
@@ -290,11 +284,9 @@ bool queue(Waiter& waiter) {
     while (*last != nullptr) last = &(*last)->next;
     *last = &waiter;
   }
-  futex_change_and_wake(g_wake);
+  wake_collector();
   return true;
 }
-
-void wake_collector() { futex_change_and_wake(g_wake); }
 
 bool suspend(unsigned patience_ms) {
   constexpr timespec kMillisecond = {0, 1'000'000};
@@ -323,6 +315,7 @@ void after_fork_in_parent() {
 }
 
 void after_fork_in_child() {
+  features_after_fork_in_child();
   if (g_started) start_again();
 }
 

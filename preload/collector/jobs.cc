@@ -6,21 +6,18 @@
 #include <utility>
 
 #include "collector/all_switch.h"
-#include "collector/collector.h"
+#include "collector/features.h"
 #include "collector/memory_limits.h"
 #include "collector/refusal.h"
 #include "collector/request_file.h"
-#include "collector/step_dumps.h"
+#include "collector/write_dump.h"
 #include "python/gil_thread.h"
-#include "recording/recording.h"
-#include "stacks/capture.h"
 #include "support/clock.h"
 #include "support/fresh_in_child.h"
 #include "support/locks/futex.h"
 #include "support/option_values.h"
 #include "support/options.h"
 #include "tensorscope/rules/request_name.h"
-#include "values_file/values_switch.h"
 
 namespace tensorscope::collector {
 
@@ -56,7 +53,7 @@ bool write_with_recording(const DumpRequest& request, char* path, size_t path_si
     if (asked) refuse(request, "no dump: stopped by tensorscope stop --all");
     return false;
   }
-  recording::flush_now();
+  features_before_dump();
   return g_write(request, path, path_size);
 }
 
@@ -103,13 +100,10 @@ bool take_request(const std::atomic<uint32_t>& asked, uint32_t& served) {
 
 // True: there is something to write.
 bool look_for_request() {
-  look_at_step_file();
-  const Request asked = take_request_file();
-  switch (asked) {
+  features_look();
+  const Asked asked = take_request_file();
+  switch (asked.request) {
     case Request::none:
-      return false;
-    case Request::stop:
-      stacks::stop_capturing();
       return false;
     case Request::stop_all:
       stop_all();
@@ -117,24 +111,15 @@ bool look_for_request() {
     case Request::start:
       start_all();
       return false;
-    case Request::stop_values:
-      values_file::stop_values();
-      return false;
-    case Request::record:
-      recording::switch_on();
-      return false;
-    case Request::no_record:
-      recording::switch_off();
-      return false;
-    case Request::start_values:
-      values_file::start_values();
+    case Request::of_feature:
+      asked.command->run();
       return false;
     case Request::dump:
     case Request::top:
     case Request::top_cheap:
       break;
   }
-  g_requests.asked = asked;
+  g_requests.asked = asked.request;
   return true;
 }
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "collector/write_dump.h"
+#include "collector/dump_request.h"
 #include "dump/failure.h"
 
 namespace tensorscope::collector {
@@ -39,5 +39,9 @@ bool look_for_work();
 // One more is asked for. Context: signal handler; hook.
 void note_signal();
 void note_growth();
+
+// Writes a dump: dump.h's write_dump, or what a test puts in its place before start_collector().
+using DumpFunction = bool (*)(const DumpRequest& request, char* path, size_t path_size);
+void set_dump_function_for_test(DumpFunction function);
 
 }  // namespace tensorscope::collector

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "collector/collector.h"
+#include "collector/wake.h"
 #include "support/clock.h"
 #include "support/fresh_in_child.h"
 #include "support/locks/futex.h"

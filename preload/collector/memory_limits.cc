@@ -8,6 +8,8 @@
 #include "collector/collector.h"
 #include "collector/growth_watch.h"
 #include "collector/memory_watch.h"
+#include "collector/near_limit.h"
+#include "collector/wake.h"
 #include "dump/shared_files.h"
 #include "live/device_table.h"
 #include "live/tracker.h"

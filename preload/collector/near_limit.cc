@@ -1,8 +1,10 @@
 // A dump near a limit of memory, for a thread that waits as long as it may.
+#include "collector/near_limit.h"
+
 #include <atomic>
 
-#include "collector/collector.h"
 #include "collector/collector_thread.h"
+#include "collector/jobs.h"
 #include "dump/failure.h"
 #include "python/gil_thread.h"
 #include "support/fresh_in_child.h"

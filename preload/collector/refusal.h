@@ -3,7 +3,7 @@
 // Context: collector, or the thread that stands in for it.
 #pragma once
 
-#include "collector/write_dump.h"
+#include "collector/dump_request.h"
 
 namespace tensorscope::collector {
 

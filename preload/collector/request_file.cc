@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "collector/all_switch.h"
+#include "collector/features.h"
 #include "support/clock.h"
 #include "support/fresh_in_child.h"
 #include "support/process_info.h"
@@ -43,8 +44,8 @@ bool is_ours(int file, struct stat& facts) {
   return fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && (facts.st_uid == geteuid() || facts.st_uid == 0);
 }
 
-bool waits_for_start(Request asked) {
-  return all_is_stopped() && (asked == Request::start_values || asked == Request::record);
+bool waits_for_start(const Asked& asked) {
+  return all_is_stopped() && asked.command && asked.command->refused_while_stopped;
 }
 
 // A file that cannot be removed (a folder with other rights) is served once.
@@ -53,37 +54,34 @@ bool served_before(const struct stat& file) {
          file.st_ctim.tv_nsec == g_files.served.st_ctim.tv_nsec;
 }
 
-Request request_of(const char* text) {
-  if (strcmp(text, rules::kRequestDump) == 0) return Request::dump;
-  if (strcmp(text, rules::kRequestTop) == 0) return Request::top;
-  if (strcmp(text, rules::kRequestTopCheap) == 0) return Request::top_cheap;
-  if (strcmp(text, rules::kRequestStop) == 0) return Request::stop;
-  if (strcmp(text, rules::kRequestStopAll) == 0) return Request::stop_all;
-  if (strcmp(text, rules::kRequestStart) == 0) return Request::start;
-  if (strcmp(text, rules::kRequestStopValues) == 0) return Request::stop_values;
-  if (strcmp(text, rules::kRequestRecord) == 0) return Request::record;
-  if (strcmp(text, rules::kRequestNoRecord) == 0) return Request::no_record;
-  return strcmp(text, rules::kRequestStartValues) == 0 ? Request::start_values : Request::none;
+Asked request_of(const char* text) {
+  if (strcmp(text, rules::kRequestDump) == 0) return {Request::dump};
+  if (strcmp(text, rules::kRequestTop) == 0) return {Request::top};
+  if (strcmp(text, rules::kRequestTopCheap) == 0) return {Request::top_cheap};
+  if (strcmp(text, rules::kRequestStopAll) == 0) return {Request::stop_all};
+  if (strcmp(text, rules::kRequestStart) == 0) return {Request::start};
+  const Command* const command = find_command(text);
+  return {command ? Request::of_feature : Request::none, command};
 }
 
 }  // namespace
 
-Request take_request_file() {
+Asked take_request_file() {
   find_paths();
   const int file = open(g_files.request, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (file < 0) return Request::none;
+  if (file < 0) return {};
   struct stat facts = {};
   char text[16] = "";
   const bool ours = is_ours(file, facts) && !served_before(facts);
   const ssize_t length = ours ? read(file, text, sizeof text - 1) : 0;
   close(file);
-  if (length <= 0) return Request::none;
+  if (length <= 0) return {};
   text[strcspn(text, "\n")] = 0;
   g_files.served = facts;
-  Request asked = request_of(text);
+  Asked asked = request_of(text);
   if (waits_for_start(asked)) {
     answer_request(monotonic_ns(), "everything is stopped by tensorscope stop --all; tensorscope start comes first");
-    asked = Request::none;
+    asked = {};
   }
   unlink(g_files.request);
   return asked;

@@ -12,25 +12,19 @@
 
 namespace tensorscope::collector {
 
+struct Command;
+
 inline constexpr unsigned kLookForRequestMs = 1000;
 
-enum class Request : uint8_t {
-  none,
-  dump,
-  top,
-  top_cheap,
-  stop,
-  stop_all,
-  start,
-  stop_values,
-  start_values,
-  record,
-  no_record
+enum class Request : uint8_t { none, dump, top, top_cheap, stop_all, start, of_feature };
+struct Asked {
+  Request request = Request::none;
+  const Command* command = nullptr;  // of a feature
 };
 
 // Takes the request that is there: its file is removed, which tells the asker that it was seen. What is to be switched
 // on while all is stopped is none, and the asker is told so first.
-Request take_request_file();
+Asked take_request_file();
 
 // Tells who waits, if anybody does, why what was asked for then is not done (rules/request_name.h).
 void answer_request(uint64_t requested_ns, const char* reason);

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "collector/features.h"
 #include "support/fresh_in_child.h"
 #include "support/message.h"
 #include "support/options.h"
@@ -74,22 +75,6 @@ void dump_at_step() {
   g_write_dump(detail);
 }
 
-}  // namespace
-
-void start_step_dumps(void (*write)(const char* detail)) {
-  const char* text = options().dump_at_step;
-  if (!text || *text == 0) return;
-  g_write_dump = write;
-  torch_events::listen_to_step_ends(dump_at_step);
-  if (*text == '@') {
-    g_file = text + 1;
-    return look_at_step_file();
-  }
-  if (!add_all(text)) say("TENSORSCOPE_DUMP_AT_STEP: '%s' has no step; use 100,200 or @FILE", text);
-}
-
-namespace {
-
 // The new text of the file; false: there is none.
 bool read_step_file(char* text, size_t size) {
   const int file = open(g_file, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -107,14 +92,30 @@ bool read_step_file(char* text, size_t size) {
   return true;
 }
 
-}  // namespace
-
+// Once a second.
 void look_at_step_file() {
   if (!g_file) return;
   char text[1024];
   bool is_new = false;
   with_private_descriptors([&] { is_new = read_step_file(text, sizeof text); });
   if (is_new) add_all(text);
+}
+
+constexpr Feature kStepFile = {.look = look_at_step_file};
+
+}  // namespace
+
+void start_step_dumps(void (*write)(const char* detail)) {
+  const char* text = options().dump_at_step;
+  if (!text || *text == 0) return;
+  g_write_dump = write;
+  torch_events::listen_to_step_ends(dump_at_step);
+  if (*text == '@') {
+    g_file = text + 1;
+    add_feature(kStepFile);
+    return look_at_step_file();
+  }
+  if (!add_all(text)) say("TENSORSCOPE_DUMP_AT_STEP: '%s' has no step; use 100,200 or @FILE", text);
 }
 
 }  // namespace tensorscope::collector

@@ -9,7 +9,4 @@ namespace tensorscope::collector {
 // Context: activation.
 void start_step_dumps(void (*write)(const char* detail));
 
-// Looks at the file, if one was named. Context: collector, once a second.
-void look_at_step_file();
-
 }  // namespace tensorscope::collector

@@ -6,23 +6,17 @@
 
 #include <limits.h>
 
-#include <cstdint>
-
-#include "collector/collector.h"
-#include "dump/failure.h"
+#include "collector/dump_request.h"
 
 namespace tensorscope::collector {
 
-struct DumpRequest {
-  Reason reason = Reason::signal;
-  const char* detail = "";
-  uint64_t requested_ns = 0;
-  const dump::Failure* failure = nullptr;  // of reasons out_of_memory and low_memory
-  SiteId site = 0;                         // of the call that asked for it; 0: none, or not known
-  bool by_file = false;                    // collector/request_file.h
-  bool passing = false;                    // who asked removes it: nothing is said, and it is not counted
-  bool names = true;                       // false: Python's objects are not looked at, and its lock is not taken
+// Whether what torch calls arrives at the hooks (hooks/self_check.h): a dump looks again, and reads torch's objects
+// only where their destruction is seen. Context: activation, before start_collector().
+struct HookCheck {
+  void (*run)();
+  bool (*destruction_is_seen)();
 };
+void set_hook_check(const HookCheck& check);
 
 // False: nothing was written, and one line on standard error has said why. `path` receives the dump's path.
 bool write_dump(const DumpRequest& request, char (&path)[PATH_MAX]);

@@ -4,11 +4,15 @@
 #include <stdlib.h>
 
 #include "collector/collector.h"
+#include "collector/collector_thread.h"
 #include "collector/memory_limits.h"
 #include "collector/step_dumps.h"
+#include "collector/wake.h"
+#include "collector/write_dump.h"
 #include "devices/cupti/session.h"
 #include "find_nan/find_nan.h"
 #include "hooks/attach.h"
+#include "hooks/features.h"
 #include "hooks/late_binding.h"
 #include "hooks/process/fork.h"
 #include "hooks/process/process.h"
@@ -61,6 +65,12 @@ void log_beginning() {
   visit_options(log_option, nullptr);
 }
 
+// A failure leads to a dump: a limit that is near does not lead to another one soon after.
+bool write_failure(const dump::Failure& failure) {
+  collector::failure_is_dumped();
+  return collector::write_failure(failure);
+}
+
 void start(const char* settings) {
   remember_filter_of_files();
   parse_options(settings);
@@ -72,9 +82,10 @@ void start(const char* settings) {
   stacks::start_python();
   if (hooks::attached() && !hooks::start_attached()) return switch_off("no memory for the tables");
   if (!hooks::run_self_check()) live::disable_tensor_tracking();
+  hooks::add_features();
   hooks::start_fork_handlers();
   hooks::start_exit_dump();
-  oom::start(&collector::write_failure);
+  oom::start(&write_failure);
   cupti::prepare();
   recording::start(&collector::wake_collector);
   watch::start(&collector::wake_collector);

@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # what torch_layout_probe.cc gives
     def made(tensor): ...
 
 
-def tensorscope_first_operations():
+def tensorscope_torch_layout_probe():
     x = torch.ones((2, 3), dtype=torch.float32, device='cpu')
     for operation, arguments in ((x.exp, ()), (x.add, (x,)), (x.max, (0,)), (x.mul, (x,)), (x.clamp, (0, 1)), (x.sum, ())):
         operation(*arguments)

@@ -1,7 +1,7 @@
 """forecast: peaks of sizes that were not seen, against runs of these sizes; what-ifs, against runs that do it; mistakes."""
 # Covers: analyzer/cli/forecast.cc analyzer/export/json/forecast.cc analyzer/text/forecast/report.cc
-# Covers: analyzer/forecast/whatif/{autocast,dtype,scenario,sharding,float32_operations}.cc
-# Covers: analyzer/forecast/{forecast,samples}.cc
+# Covers: analyzer/forecast/whatif/{autocast,checkpoint,dtype,module_passes,optimizer,scenario,sharding,float32_operations}.cc
+# Covers: analyzer/forecast/{forecast,outcome,peak_rows,samples}.cc
 
 import json
 import os

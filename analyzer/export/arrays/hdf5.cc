@@ -8,6 +8,7 @@
 #include "dump/reader.h"
 #include "dump/type_names.h"
 #include "export/arrays/values_export.h"
+#include "support/error.h"
 #include "values/element_type.h"
 
 namespace tensorscope::exports {
@@ -18,7 +19,7 @@ constexpr ArrayFormat kHdf5 = {.texts = true};
 constexpr uint64_t kChunkBytes = uint64_t{1} << 20;
 constexpr size_t kAtOnce = size_t{4} << 20;  // bytes
 
-[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
+[[noreturn]] void fail(const std::string& what) { throw analyzer::OutputError(what); }
 
 // A handle that is closed at the end; negative ones are errors.
 class Handle {
@@ -232,32 +233,25 @@ hid_t open_group(hid_t file, const std::string& path) {
 
 }  // namespace
 
-std::string Hdf5Export::write(const values::ValueColumns& columns, ExportNotes& notes) {
+void Hdf5Export::write(const values::ValueColumns& columns, ExportNotes& notes) {
   H5dont_atexit();
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // no stack of errors on standard error
-  try {
-    const Handle file(begun_ ? H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
-                             : H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
-                      H5Fclose, "open the file");
-    begun_ = true;
-    for (const values::Column& column : columns.columns()) {
-      const ColumnArrays arrays = arrays_of(columns, column, kHdf5);
-      notes.take(column, arrays);
-      const Handle group(open_group(file, array_path(column.key)), H5Gclose, "make a group");
-      put_attribute(group, "name", std::string(column.name));
-      put_attribute(group, "module", std::string(column.module));
-      put_attribute(group, "operation", std::string(column.operation));
-      if (column.dtype >= 0) put_attribute(group, "dtype", analyzer::dtype_name(column.dtype));
-      Hdf5Group out(group, options_);
-      for (const ValueArray& array : arrays.arrays) out.put(array);
-    }
-    done(H5Fflush(file, H5F_SCOPE_GLOBAL), "write the file");
-  } catch (const analyzer::BadInput&) {
-    throw;  // of the file that is read
-  } catch (const std::runtime_error& error) {
-    return error.what();
+  const Handle file(begun_ ? H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
+                           : H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                    H5Fclose, "open the file");
+  begun_ = true;
+  for (const values::Column& column : columns.columns()) {
+    const ColumnArrays arrays = arrays_of(columns, column, kHdf5);
+    notes.take(column, arrays);
+    const Handle group(open_group(file, array_path(column.key)), H5Gclose, "make a group");
+    put_attribute(group, "name", std::string(column.name));
+    put_attribute(group, "module", std::string(column.module));
+    put_attribute(group, "operation", std::string(column.operation));
+    if (column.dtype >= 0) put_attribute(group, "dtype", analyzer::dtype_name(column.dtype));
+    Hdf5Group out(group, options_);
+    for (const ValueArray& array : arrays.arrays) out.put(array);
   }
-  return "";
+  done(H5Fflush(file, H5F_SCOPE_GLOBAL), "write the file");
 }
 
 }  // namespace tensorscope::exports

@@ -38,8 +38,8 @@ class Hdf5Export {
   };
   Hdf5Export(std::string path, const Options& options) : path_(std::move(path)), options_(options) {}
 
-  // Opens the file, writes, closes it. Returns "", or what went wrong.
-  std::string write(const values::ValueColumns& columns, ExportNotes& notes);
+  // Opens the file, writes, closes it. Throws OutputError, with what went wrong alone.
+  void write(const values::ValueColumns& columns, ExportNotes& notes);
 
  private:
   std::string path_;

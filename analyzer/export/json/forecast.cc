@@ -91,14 +91,14 @@ std::string forecast_json(const std::vector<forecast::Sample>& samples, const fo
                       {"by_the_same_rules", whole(answer.checks[i].predicted)},
                       {"reserved_peak", samples[i].reserved_peak}});
   }
-  for (const forecast::CategoryRow& row : answer.categories) {
+  for (const forecast::CategoryRow& row : answer.at_peak.categories) {
     categories.push_back({{"category", analyzer::text(row.category)},
                           {"seen_bytes", row.seen},
                           {"bytes", whole(row.predicted.bytes)},
                           {"error_bytes", whole(row.predicted.spread)},
                           {"grows_with", powers_json(answer.sizes, row.powers)}});
   }
-  for (const forecast::SiteRow& site : answer.sites) sites.push_back(site_json(answer, site));
+  for (const forecast::SiteRow& site : answer.at_peak.sites) sites.push_back(site_json(answer, site));
   for (const forecast::Outcome& outcome : answer.scenarios) scenarios.push_back(outcome_json(answer, outcome));
   Json others = Json::object();
   for (const forecast::Size& size : answer.sizes) others[size.name] = size.others;

@@ -157,7 +157,7 @@ Table category_table(const ForecastShown& shown) {
   columns.push_back({values_words(shown.answer.sizes, shown.answer.target), Align::right});
   columns.push_back({"grows"});
   Table table(columns);
-  for (const forecast::CategoryRow& row : shown.answer.categories) {
+  for (const forecast::CategoryRow& row : shown.answer.at_peak.categories) {
     std::vector<std::string> cells = {analyzer::text(row.category)};
     for (uint64_t seen : row.seen) cells.push_back(bytes(seen));
     cells.push_back(amount_words(row.predicted));
@@ -176,7 +176,7 @@ std::string place_words(const forecast::SiteRow& site) {
 }
 
 std::string sites_table(const ForecastShown& shown, size_t top, const Terminal& terminal) {
-  const size_t rows = top == 0 ? shown.answer.sites.size() : std::min(top, shown.answer.sites.size());
+  const size_t rows = top == 0 ? shown.answer.at_peak.sites.size() : std::min(top, shown.answer.at_peak.sites.size());
   Table table(
       {{values_words(shown.answer.sizes, forecast::values_of(shown.answer.sizes, shown.answer.base)), Align::right},
        {"then", Align::right},
@@ -185,13 +185,13 @@ std::string sites_table(const ForecastShown& shown, size_t top, const Terminal& 
        {"for"},
        {"where", Align::left, 30, Cut::middle}});
   for (size_t i = 0; i < rows; ++i) {
-    const forecast::SiteRow& site = shown.answer.sites[i];
+    const forecast::SiteRow& site = shown.answer.at_peak.sites[i];
     table.row({bytes(site.seen), whole_bytes(site.predicted.bytes),
                percent(uint64_t(site.predicted.bytes), uint64_t(shown.answer.plain.peak.bytes)),
                growth_phrase(site.powers, shown.answer.sizes), analyzer::text(site.category), place_words(site)});
   }
   return fmt::format("\nlargest allocation sites at the predicted peak  (showing {} of {}; --top N)\n", rows,
-                     shown.answer.sites.size()) +
+                     shown.answer.at_peak.sites.size()) +
          table.text(terminal);
 }
 
@@ -211,12 +211,12 @@ const char* basis_words(forecast::Basis basis) {
 }
 
 std::string unexplained_table(const ForecastShown& shown, size_t top, const Terminal& terminal) {
-  if (shown.answer.unexplained.empty()) return "\nEvery site is constant or grows as its shape says.\n";
-  const size_t all = shown.answer.unexplained.size(), rows = top == 0 ? all : std::min(top, all);
+  if (shown.answer.at_peak.unexplained.empty()) return "\nEvery site is constant or grows as its shape says.\n";
+  const size_t all = shown.answer.at_peak.unexplained.size(), rows = top == 0 ? all : std::min(top, all);
   Table table(
       {{"then", Align::right}, {"±", Align::right}, {"why", Align::left, 20}, {"where", Align::left, 30, Cut::middle}});
   for (size_t i = 0; i < rows; ++i) {
-    const forecast::SiteRow& site = shown.answer.unexplained[i];
+    const forecast::SiteRow& site = shown.answer.at_peak.unexplained[i];
     table.row({whole_bytes(site.predicted.bytes), whole_bytes(site.predicted.spread), basis_words(site.basis),
                place_words(site)});
   }

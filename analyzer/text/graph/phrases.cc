@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "text/graph/report.h"
 #include "text/units.h"
 
 namespace tensorscope::text {
@@ -111,6 +110,11 @@ std::string path_phrase(const GraphView& view, const std::vector<uint32_t>& node
     if (runs[i].count > 1) text += fmt::format(" x{}", count(runs[i].count));
   }
   return text;
+}
+
+std::string packed_phrase(uint64_t slots, bool certain) {
+  return counted(slots, "slot") + ", by saved-tensor hooks (checkpoint, offload)" +
+         (certain ? "" : "; what they keep is not counted");
 }
 
 }  // namespace tensorscope::text

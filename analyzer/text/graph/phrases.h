@@ -29,4 +29,14 @@ std::string box_title(const analyzer::GraphView& view, const analyzer::DrawnBox&
 // Beside a tensor's box: "leaf", "saved tensor, MulBackward0.self".
 std::string text_of_kind(const analyzer::DrawnBox& box);
 
+// "2", "more than 9.2e18", "endless (a cycle)".
+std::string path_count(uint64_t paths);
+// "#1043 train.py: loss  float32 [64, 1024]  256.0 MiB  cpu"
+std::string tensor_line(const analyzer::GraphView& view, uint32_t tensor);
+// "MseLossBackward0 > AddmmBackward0 x12 > ... (31 more) > AccumulateGrad".
+std::string path_phrase(const analyzer::GraphView& view, const std::vector<uint32_t>& nodes);
+
+// "3 slots, by saved-tensor hooks (checkpoint, offload); ...": said where what they keep is not counted.
+std::string packed_phrase(uint64_t slots, bool certain);
+
 }  // namespace tensorscope::text

@@ -106,15 +106,6 @@ std::string how_many_paths(uint64_t paths) {
   return paths == analyzer::kEndlessPaths ? "there is a cycle" : path_count(paths) + " paths";
 }
 
-}  // namespace
-
-std::string packed_phrase(uint64_t slots, bool certain) {
-  return counted(slots, "slot") + ", by saved-tensor hooks (checkpoint, offload)" +
-         (certain ? "" : "; what they keep is not counted");
-}
-
-namespace {
-
 std::string retained_words(const analyzer::GraphOverview& all) {
   return bytes(all.kept.only_bytes) + (all.certain ? "" : " at most");
 }

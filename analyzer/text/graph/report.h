@@ -16,16 +16,6 @@ struct GraphTextOptions {
   std::string dump;  // as the user gave it, for what to type next
 };
 
-// "2", "more than 9.2e18", "endless (a cycle)".
-std::string path_count(uint64_t paths);
-// "#1043 train.py: loss  float32 [64, 1024]  256.0 MiB  cpu"
-std::string tensor_line(const analyzer::GraphView& view, uint32_t tensor);
-// "MseLossBackward0 > AddmmBackward0 x12 > ... (31 more) > AccumulateGrad".
-std::string path_phrase(const analyzer::GraphView& view, const std::vector<uint32_t>& nodes);
-
-// "3 slots, by saved-tensor hooks (checkpoint, offload); ...": said where what they keep is not counted.
-std::string packed_phrase(uint64_t slots, bool certain);
-
 std::string graph_overview_text(const analyzer::GraphView& view, const analyzer::GraphOverview& overview,
                                 const GraphTextOptions& options);
 std::string graph_below_text(const analyzer::GraphView& view, const analyzer::GraphBelow& below,

@@ -2,12 +2,11 @@
 
 #include <pthread.h>
 
-#include "collector/collector.h"
+#include "collector/collector_thread.h"
 #include "devices/cupti/session.h"
 #include "hooks/process/program_signal.h"
 #include "live/tracker.h"
 #include "oom/failing_thread.h"
-#include "recording/recording.h"
 #include "stacks/capture.h"
 #include "support/coverage.h"
 #include "support/fresh_in_child.h"
@@ -48,7 +47,6 @@ void after_fork_in_child() {
   stacks::after_fork_in_child();
   oom::after_fork_in_child();
   cupti::after_fork_in_child();
-  recording::after_fork_in_child();
   collector::after_fork_in_child();
   log(LogLevel::info, "forked from process {}", process_info().forked_from);
   release_signals_in_child();  // last: a signal that is already waiting asks this process, not the parent, for a dump

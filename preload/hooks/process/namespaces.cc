@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include "collector/collector.h"
+#include "collector/collector_thread.h"
 #include "hooks/activation.h"
 #include "hooks/libc_function.h"
 #include "support/state.h"

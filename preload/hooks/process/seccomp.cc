@@ -15,7 +15,7 @@
 
 #include <atomic>
 
-#include "collector/collector.h"
+#include "collector/collector_thread.h"
 #include "hooks/activation.h"
 #include "support/call_filter.h"
 #include "support/state.h"

@@ -1,5 +1,5 @@
 // `ranks`, word for word, on the dumps of a job of four whose rank 2 keeps more and more.
-// Covers: analyzer/text/ranks/report.cc
+// Covers: analyzer/text/ranks/{phrases,report,tables}.cc
 // Covers: analyzer/export/json/ranks.cc
 // Covers: analyzer/ranks/{rank_dump,rank_leaks}.cc
 // Covers: analyzer/ranks/read_ranks.cc

@@ -1,4 +1,4 @@
-// Covers: analyzer/leaks/{leak_analysis,forms,narrowed,renamed_containers}.cc
+// Covers: analyzer/leaks/{leak_analysis,forms,narrowed,renamed_containers,series}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Covers: analyzer/leaks/{births,module_calls,named_entries,site_beginnings}.cc
+// Covers: analyzer/leaks/{added_entries,births,module_calls,named_entries,site_beginnings}.cc
 #include "leaks/suspects.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Covers: analyzer/timeline/{timeline,overview,details,spike_finder,fragmentation}.cc
+// Covers: analyzer/timeline/{timeline,memory_timeline,overview,details,spike_finder,fragmentation}.cc
 #include "timeline/timeline.h"
 
 #include <gtest/gtest.h>

@@ -16,6 +16,10 @@
 #include <thread>
 #include <vector>
 
+#include "collector/collector_thread.h"
+#include "collector/jobs.h"
+#include "collector/near_limit.h"
+#include "collector/wake.h"
 #include "collector/write_dump.h"
 #include "support/fresh_in_child.h"
 #include "tensorscope/tensorscope.h"

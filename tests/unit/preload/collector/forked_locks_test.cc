@@ -16,13 +16,17 @@
 #include <thread>
 
 #include "collector/collector.h"
+#include "collector/collector_thread.h"
 #include "collector/memory_limits.h"
+#include "collector/near_limit.h"
+#include "collector/wake.h"
 #include "devices/cupti/launch_counts.h"
 #include "devices/cupti/limited_work.h"
 #include "devices/cupti/memory_activity.h"
 #include "devices/cupti/virtual_memory.h"
 #include "devices/driver.h"
 #include "dump/failure.h"
+#include "hooks/features.h"
 #include "hooks/process/fork.h"
 #include "hooks/process/program_signal.h"
 #include "hooks/torch/throw_function.h"
@@ -117,6 +121,7 @@ void start_everything() {
   stacks::start_native();
   hooks::start_fork_handlers();
   oom::start(&collector::write_failure);
+  hooks::add_features();
   if (!cupti::g_launches.start() || !cupti::g_memory.start() || !cupti::g_virtual_memory.start()) _exit(11);
   watch::start(&collector::wake_collector);
   if (!collector::start_collector()) _exit(12);
