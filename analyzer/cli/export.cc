@@ -25,7 +25,7 @@ using analyzer::OutputError;
 
 namespace fs = std::filesystem;
 
-enum class ExportFormat { json, csv, folded, memory_viz, speedscope, pprof, heaptrack, openmetrics, sqlite, parquet };
+enum class ExportFormat { json, csv, folded, memory_viz, speedscope, pprof, openmetrics, sqlite, parquet };
 
 constexpr size_t kSitesOfMetrics = 50;
 
@@ -61,8 +61,6 @@ void write_export(analyzer::OpenedDump& opened, const ExportVerbOptions& options
       return exports::export_speedscope(opened.dump, opened.symbols, out, how);
     case ExportFormat::pprof:
       return exports::export_pprof(opened.dump, opened.symbols, out, how);
-    case ExportFormat::heaptrack:
-      return exports::export_heaptrack(opened.dump, opened.symbols, out, how);
     case ExportFormat::openmetrics:
       out << exports::openmetrics(opened, kSitesOfMetrics);
       return;
@@ -196,12 +194,11 @@ void add_export(CLI::App& app, Invocation& invocation) {
        {"memory-viz", ExportFormat::memory_viz},
        {"speedscope", ExportFormat::speedscope},
        {"pprof", ExportFormat::pprof},
-       {"heaptrack", ExportFormat::heaptrack},
        {"openmetrics", ExportFormat::openmetrics},
        {"sqlite", ExportFormat::sqlite},
        {"parquet", ExportFormat::parquet}},
       "json (docs/json.md), csv (one row a tensor), folded (for flame graphs), memory-viz (a pickle for PyTorch's "
-      "memory viewer), speedscope, pprof (compressed protobuf), heaptrack (for heaptrack_print), openmetrics (for "
+      "memory viewer), speedscope, pprof (compressed protobuf), openmetrics (for "
       "Prometheus), sqlite, parquet (all tables: docs/tables.md; parquet is a "
       "folder)")
       ->required()

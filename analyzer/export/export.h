@@ -27,14 +27,12 @@ void export_csv(const analyzer::Dump& dump, analyzer::Symbols& symbols, std::ost
 // Outermost frame first, frames separated by ';', then the live bytes of the place.
 void export_folded(const analyzer::Dump& dump, analyzer::Symbols& symbols, std::ostream& out,
                    const ExportOptions& options = {});
-// A sample for each site, with its stack, live bytes and live blocks: for speedscope, for pprof (profile.proto,
-// compressed by gzip), and for heaptrack_print.
+// A sample for each site, with its stack, live bytes and live blocks: for speedscope, and for pprof (profile.proto,
+// compressed by gzip).
 void export_speedscope(const analyzer::Dump& dump, analyzer::Symbols& symbols, std::ostream& out,
                        const ExportOptions& options = {});
 void export_pprof(const analyzer::Dump& dump, analyzer::Symbols& symbols, std::ostream& out,
                   const ExportOptions& options = {});
-void export_heaptrack(const analyzer::Dump& dump, analyzer::Symbols& symbols, std::ostream& out,
-                      const ExportOptions& options = {});
 // A pickle in the form of torch.cuda.memory._snapshot(), for PyTorch's memory viewer and torch.cuda._memory_viz
 // (docs/memory-viz.md).
 void export_memory_viz(const analyzer::Dump& dump, analyzer::Symbols& symbols, std::ostream& out,

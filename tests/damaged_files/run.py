@@ -52,7 +52,7 @@ list FILE --category gradient|show FILE model.0.weight model.2.bias|list FILE --
 ranks FILE OTHER|oom FILE|oom FILE --json|check FILE --max-live 1K|check OTHER FILE --max-growth 1K|info FILE|graph FILE|graph FILE --format json|graph FILE --format dot|graph FILE --keeps losses[0]|
 graph FILE --path losses[0] model.0.weight|query FILE .TABLES|query FILE 'select * from tensors'|query FILE 'select * from holders' --format json|html FILE -o OUT.html|
 html OTHER FILE -o OUT.html|export FILE --format json|export FILE --format csv|export FILE --format folded|export FILE --format memory-viz -o OUT.pickle|
-export FILE --format speedscope|export FILE --format pprof -o OUT.pb.gz|export FILE --format heaptrack|export FILE --format openmetrics|
+export FILE --format speedscope|export FILE --format pprof -o OUT.pb.gz|export FILE --format openmetrics|
 export FILE --format sqlite -o OUT.sqlite|export FILE --format parquet -o OUT.folder|forecast FILE SECOND"""
 RECORDING_VERBS = """timeline FILE|timeline FILE --json|timeline FILE --lines|timeline FILE --trace OUT.trace.json|timeline FILE --plot OUT.svg|report FILE|
 report FILE@peak|report FILE@step=2|report FILE@oom|list FILE@peak|info FILE|diff FILE@step=1 FILE@end|leaks FILE@step=1 FILE@step=2 FILE@step=3|

@@ -1,13 +1,12 @@
-"""Exports of dumps, read back by the programs that they are for: speedscope, pprof, heaptrack, Prometheus' parser."""
+"""Exports of dumps, read back by the programs that they are for: speedscope, pprof, Prometheus' parser."""
 
 # Covers: analyzer/export/profiles/{speedscope,pprof}.cc
-# Covers: analyzer/export/profiles/{heaptrack,openmetrics}.cc
+# Covers: analyzer/export/profiles/openmetrics.cc
 # Covers: analyzer/export/profiles/{site_sums,frame_table}.cc
 # Covers: analyzer/cli/metrics_server.cc
 
 import collections
 import contextlib
-import gzip
 import http.client
 import json
 import re
@@ -95,23 +94,6 @@ def test_pprof_by_gos_own(dump, tmp_path):
     counts = ask("-top", "-sample_index=inuse_objects")
     assert "6, 100%" in counts and re.search(r"^\s*\S+\s+\S+\s+\S+\s+5\s+\S+\s+two$", counts, re.MULTILINE)
     assert "program.py:9" in ask("-traces", "-lines") or "program.py:7" in ask("-traces", "-lines")
-
-
-def test_heaptrack_by_its_own_program(dump, tmp_path):
-    if shutil.which("heaptrack_print") is None:
-        pytest.skip("no heaptrack: apt install heaptrack")
-    file = exported(dump, "heaptrack", tmp_path)
-    zipped = tmp_path / "x.heaptrack.gz"
-    zipped.write_bytes(gzip.compress(file.read_bytes()))
-    stacks = tmp_path / "stacks"
-    subprocess.run(["heaptrack_print", "-F", stacks, "--flamegraph-cost-type", "leaked", zipped], check=True, capture_output=True)
-    held = collections.Counter()
-    for line in stacks.read_text().splitlines():
-        stack, cost = line.rsplit(" ", 1)
-        for name in ("one", "two"):
-            held[name] += int(cost) * any(frame.startswith(f"{name} (") for frame in stack.split(";"))
-        held["all"] += int(cost)
-    assert (held["one"], held["two"], held["all"]) == (ONE, TWO, live(dump))
 
 
 def metrics_of(text):

@@ -94,8 +94,7 @@ TEST_F(UnreadTest, AQueryAsksForIt) {
 }
 
 TEST_F(UnreadTest, VerbsThatWriteOtherFormats) {
-  for (const char* format :
-       {"json", "csv", "folded", "memory-viz", "speedscope", "pprof", "heaptrack", "openmetrics"}) {
+  for (const char* format : {"json", "csv", "folded", "memory-viz", "speedscope", "pprof", "openmetrics"}) {
     says({"export", kFirstServer, "--format", format});
   }
   says({"export", kFirstServer, "--format", "sqlite", "-o", "server.sqlite", "--force"});
