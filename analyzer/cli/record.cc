@@ -53,7 +53,7 @@ int request(const RecordOptions& options, const char* what) {
     throw;
   }
   target.forget_answer();
-  if (refusal) throw ProcessError(fmt::format("process {} refuses: {}", options.pid, *refusal));
+  if (refusal) throw ProcessError(*refusal);
   return kOk;
 }
 

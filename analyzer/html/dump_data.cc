@@ -8,6 +8,7 @@
 #include "dump_generated.h"
 #include "html/graph_data.h"
 #include "html/stacks.h"
+#include "memory/no_module.h"
 #include "text/dump/first_sentences.h"
 #include "text/dump/headline.h"
 #include "text/dump/holders.h"
@@ -256,6 +257,7 @@ Json dump_data(OpenedDump& opened, Payload& payload, size_t most_sites) {
               {"versions", text::clean(text::versions_text(dump.process))},
               {"seen", text::clean(text::coverage_text(dump))},
               {"coverage", coverage},
+              {"no_module", analyzer::no_module(dump)},
               {"problems", problems},
               {"total_bytes", total},
               {"total_tensors", everything.tensor_count()},

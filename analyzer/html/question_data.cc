@@ -6,6 +6,7 @@
 #include "export/json/oom.h"
 #include "leaks/leaks.h"
 #include "memory/difference.h"
+#include "memory/no_module.h"
 #include "oom/balance.h"
 #include "oom/oom_analysis.h"
 #include "text/dump/holders.h"
@@ -61,14 +62,14 @@ Json segments(const analyzer::DeviceMemory& memory, Payload& payload) {
 }
 
 // As the command line has them: of what is in use, for categories.
-void add_shares(Json& out, const analyzer::oom::BalanceNode& part, uint64_t in_use) {
+void add_shares(Json& out, const analyzer::oom::BalanceNode& part, uint64_t in_use, const char* no_module) {
   const bool shared =
       part.kind == analyzer::oom::BalanceKind::category || part.kind == analyzer::oom::BalanceKind::module;
   if (shared && in_use > 0 && part.bytes.value_or(-1) >= 0) {
     out["share"] = text::percent(uint64_t(*part.bytes), in_use);
   }
-  if (part.kind == analyzer::oom::BalanceKind::module && part.subject.empty()) out["label"] = "in no module";
-  for (size_t i = 0; i < part.parts.size(); ++i) add_shares(out["parts"][i], part.parts[i], in_use);
+  if (part.kind == analyzer::oom::BalanceKind::module && part.subject.empty()) out["label"] = no_module;
+  for (size_t i = 0; i < part.parts.size(); ++i) add_shares(out["parts"][i], part.parts[i], in_use, no_module);
 }
 
 }  // namespace
@@ -135,7 +136,7 @@ Json oom_data(analyzer::ComparedDumps& dumps, Payload& payload) {
   }
   Json out = Json::parse(exports::oom_json(whole, analysis, held));
   out["dump"] = text::clean(dump.path);
-  add_shares(out["balance"], analysis.balance, analyzer::oom::in_use(analysis.balance));
+  add_shares(out["balance"], analysis.balance, analyzer::oom::in_use(analysis.balance), analyzer::no_module(dump));
   for (size_t i = 0; i < analysis.remedies.size(); ++i) {
     Json& remedy = out["remedies"][i];
     remedy["title"] = text::title_phrase(analysis.remedies[i]);

@@ -4,6 +4,7 @@
 
 #include "html/stacks.h"
 #include "html/state_over_time.h"
+#include "memory/no_module.h"
 #include "text/dump/headline.h"
 #include "text/text.h"
 #include "text/timeline/report.h"
@@ -197,6 +198,7 @@ Json recording_data(const analyzer::RecordingFile& file, const MemoryTimeline& t
   Json out = {{"path", path},
               {"program", text::clean(text::program_name(process))},
               {"pid", process.pid},
+              {"no_module", analyzer::no_module(opened.dump)},
               {"run_id", text::clean(process.run_id)},
               {"text", text::timeline_text(timeline, opened.places, {path, 10}, {})},
               {"begin", clock.seconds(timeline.begin_ns)},

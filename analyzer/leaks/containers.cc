@@ -4,6 +4,7 @@
 
 #include "leaks/forms.h"
 #include "leaks/leak_analysis.h"
+#include "leaks/narrowed.h"
 
 namespace tensorscope::analyzer {
 
@@ -134,7 +135,7 @@ void find_containers(LeakAnalysis& analysis) {
   for (const Series& series : analysis.containers()) {
     if (analysis.explained(series.members.back())) continue;
     if (!enough(series.growth.added_bytes(), series.growth.added())) continue;
-    find_container(analysis, series);
+    find_container(analysis, narrowed(analysis, series));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "dump/sort_by_serial.h"
+#include "memory/no_module.h"
 #include "support/dotted_path.h"
 
 namespace tensorscope::analyzer {
@@ -18,7 +19,8 @@ struct Name {
 
 class Namer {
  public:
-  Namer(const View& view, GroupBy by) : view_(view), by_(by) {}
+  Namer(const View& view, GroupBy by)
+      : view_(view), by_(by), no_module_(by == GroupBy::module ? no_module(view.dump) : kNoModule) {}
 
   // `tensor` may be kNone: a block that no tensor refers to.
   Name operator()(uint32_t site, uint32_t tensor, uint32_t thread, Device device) {
@@ -35,7 +37,7 @@ class Namer {
       }
       case GroupBy::module: {
         const std::string& path = tensor == kNone ? view_.places.module_path(site) : view_.holders.module(tensor);
-        return same(path.empty() ? "(in no module)" : path);
+        return path.empty() ? Name{kNoModule, no_module_} : same(path);
       }
       case GroupBy::device:
         return same(device.text());
@@ -68,6 +70,7 @@ class Namer {
 
   const View& view_;
   GroupBy by_;
+  const char* no_module_;
 };
 
 void note_site(Group& group, Places& places, uint32_t site, uint64_t bytes, GroupBy by) {

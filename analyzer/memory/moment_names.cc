@@ -8,6 +8,7 @@
 #include "dump/run_dumps.h"
 #include "dump_generated.h"
 #include "memory/difference.h"
+#include "memory/no_module.h"
 #include "memory/taken_names.h"
 #include "ownership/names_in_dump.h"
 #include "recording/moment.h"
@@ -51,17 +52,37 @@ void undo_garbage(References& references) {
   }
 }
 
-void take(const std::string& path, Dump& moment, NamesOfRun& names, const SymbolOptions& options) {
+// What the dumps of a run are read for.
+struct RunNames {
+  NamesOfRun& names;
+  bool no_modules = true;  // each of the dumps says that the program has none
+};
+
+void take(const std::string& path, Dump& moment, RunNames& run, const SymbolOptions& options) {
   Dump dump = read_dump(path);
   if (dump.process.dump_ns > moment.process.dump_ns) undo_garbage(dump.references);
   Symbols symbols(dump, options);
-  add_names(dump, Holders(dump, &symbols), names);
-  for (const auto& [object, name] : dump.module_names) moment.module_names.try_emplace(object, name);
+  add_names(dump, Holders(dump, &symbols), run.names);
+  run.no_modules = run.no_modules && modules_seen(dump) == format::Seen::not_applicable;
   take_names(moment, dump);
   if (!moment.sources.present) moment.sources = dump.sources;
 }
 
-void say_coverage(Dump& moment, const NamesOfRun& names) {
+void say_modules(Coverage& row, const Dump& moment, bool no_modules) {
+  row.detail = "";
+  if (!moment.module_names.empty()) {
+    row.seen = int(format::Seen::partly);
+    row.detail = "of the modules in these dumps";
+  } else if (no_modules) {
+    row.seen = int(format::Seen::not_applicable);
+  } else {
+    row.seen = int(format::Seen::no);
+    row.detail = "the dumps of this run have none";
+  }
+}
+
+void say_coverage(Dump& moment, const RunNames& run) {
+  const NamesOfRun& names = run.names;
   uint64_t known = 0;
   for (const Tensor& tensor : moment.tensors) known += names.tensor(tensor.serial) != nullptr;
   moment.references.named = known;
@@ -73,9 +94,7 @@ void say_coverage(Dump& moment, const NamesOfRun& names) {
       row.seen = int(known == moment.tensors.size() ? format::Seen::yes : format::Seen::partly);
       row.detail = fmt::format("{} of {} tensors are in {}", known, moment.tensors.size(), files);
     } else if (row.subject == "module paths") {
-      const bool none = moment.module_names.empty();
-      row.seen = int(none ? format::Seen::not_applicable : format::Seen::partly);
-      row.detail = none ? "" : "of the modules in these dumps";
+      say_modules(row, moment, run.no_modules);
     }
   }
 }
@@ -85,24 +104,25 @@ void say_coverage(Dump& moment, const NamesOfRun& names) {
 std::unique_ptr<NamesOfRun> names_for_moment(Dump& moment, const SymbolOptions& options) {
   if (!moment.moment) return nullptr;
   auto names = std::make_unique<NamesOfRun>();
+  RunNames run{*names};
   for (const std::string& path : options.name_dumps) {
     const Process process = read_process(path);
     if (process.run_id != moment.process.run_id || process.pid != moment.process.pid) {
       throw BadInput(fmt::format("{} is a dump of another process than {}.", path, recording_path(moment.path)));
     }
-    take(path, moment, *names, options);
+    take(path, moment, run, options);
   }
   if (names->sources().empty()) {
     for (const std::string& path : dumps_of_run(moment)) {
       if (names->sources().size() == kMaxRead) break;
       try {
-        take(path, moment, *names, options);
+        take(path, moment, run, options);
       } catch (const BadInput&) {  // cut off, or being written
       }
     }
   }
   if (names->sources().empty()) return nullptr;
-  say_coverage(moment, *names);
+  say_coverage(moment, run);
   return names;
 }
 

@@ -29,6 +29,18 @@ void take_slot_names(Graph& graph, const Graph& earlier) {
   }
 }
 
+// Modules that the earlier dump names are known from then on, though others may have been made since.
+void take_modules(Dump& dump, const Dump& earlier, const std::string& source) {
+  if (earlier.module_names.empty()) return;
+  for (const auto& [object, name] : earlier.module_names) dump.module_names.try_emplace(object, name);
+  for (Coverage& row : dump.coverage) {
+    if (row.subject != "module paths" || row.seen != int(format::Seen::no)) continue;
+    row.seen = int(format::Seen::partly);
+    row.detail =
+        fmt::format("those of {}; {}", source, row.detail.empty() ? "this dump has none" : "here " + row.detail);
+  }
+}
+
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
 }  // namespace
@@ -57,17 +69,18 @@ size_t take_names(Dump& dump, const Dump& earlier) {
     taken += take;
     first.push_back(uint32_t(rows.size()));
   }
-  for (const auto& [object, name] : earlier.module_names) dump.module_names.try_emplace(object, name);
+  const uint64_t before_ns = dump.process.dump_ns - std::min(earlier.process.dump_ns, dump.process.dump_ns);
+  const std::string source = fmt::format("{}, {} before", file_name(earlier.path), DurationText(before_ns).view());
+  take_modules(dump, earlier, source);
   take_slot_names(dump.graph, earlier.graph);
   if (taken == 0) return 0;
   references.rows = std::move(rows);
   references.first = std::move(first);
-  const uint64_t before_ns = dump.process.dump_ns - std::min(earlier.process.dump_ns, dump.process.dump_ns);
   references.present = true;
   references.complete = false;
-  references.detail = fmt::format("{} of {} tensors have the names and holders of {}, {} before; {}", taken,
-                                  dump.tensors.size(), file_name(earlier.path), DurationText(before_ns).view(),
-                                  references.detail.empty() ? "this dump has none" : "here " + references.detail);
+  references.detail =
+      fmt::format("{} of {} tensors have the names and holders of {}; {}", taken, dump.tensors.size(), source,
+                  references.detail.empty() ? "this dump has none" : "here " + references.detail);
   return taken;
 }
 

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "dump_generated.h"
+#include "tensorscope/rules/reference_text.h"
 
 namespace tensorscope::analyzer {
 
@@ -15,8 +16,7 @@ constexpr int kMaxSteps = 512;          // up two stacks of calls; only a damage
 using format::ReferenceRole;
 using format::ReferenceRoot;
 
-// The variable that a chain begins with.
-std::string_view variable_of(std::string_view text) { return text.substr(0, text.find_first_of(".[")); }
+using rules::variable_of;
 
 // Of the node that made a tensor, where somebody saw it being attached.
 uint32_t creation_site(const Dump& dump, uint32_t tensor, uint32_t node) {

@@ -24,9 +24,6 @@ using Kind = Holder::Kind;
 
 bool has(const Tensor& tensor, TensorFlag flag) { return (tensor.flags & uint32_t(flag)) != 0; }
 
-// The variable that a chain begins with, which stands for everything behind it: "losses[3]['x']" -> "losses".
-std::string variable_of(const std::string& text) { return text.substr(0, text.find_first_of(".[")); }
-
 using Variables = std::set<std::tuple<uint8_t, std::string, std::string>>;  // root, scope, name
 
 // Variables that hold modules: paths of parameters begin with them, without a scope.
@@ -35,7 +32,7 @@ Variables module_variables(const Dump& dump) {
   for (const Reference& reference : dump.references.rows) {
     const ReferenceRole role = ReferenceRole(reference.role);
     if (role != ReferenceRole::parameter && role != ReferenceRole::buffer) continue;
-    variables.emplace(reference.root, reference.scope, variable_of(reference.text));
+    variables.emplace(reference.root, reference.scope, std::string(rules::variable_of(reference.text)));
   }
   return variables;
 }
@@ -45,12 +42,10 @@ std::string root_of(Reference reference, const Variables& modules) {
   switch (ReferenceRoot(reference.root)) {
     case ReferenceRoot::cycle:
       return "unreachable cycles";
-    case ReferenceRoot::extension:
-      return "C code";
     case ReferenceRoot::node:
       return "autograd graph";
     default:
-      reference.text = variable_of(reference.text);
+      reference.text.resize(rules::variable_of(reference.text).size());
       return modules.contains({reference.root, reference.scope, reference.text}) ? reference.text : reference.line();
   }
 }
@@ -172,7 +167,7 @@ class HolderTexts {
     const std::string& root = roots_.root(node);
     const size_t colon = root.find(": ");
     const size_t begin = colon == std::string::npos ? 0 : colon + 2;
-    const size_t end = root.find_first_of(".[ ", begin);
+    const size_t end = root.find_first_of(".[{ ", begin);
     const size_t scope = root.rfind(" (");
     std::string text = root.substr(0, end);
     if (scope != std::string::npos && end != std::string::npos) text += root.substr(scope);

@@ -77,7 +77,7 @@ void AskedProcess::look(std::chrono::steady_clock::duration waited, uint64_t tim
     path = *found;
     done = true;
   } else if (const std::optional<std::string> refusal = target.refusal(asked_ns)) {
-    problem = fmt::format("process {} refuses: {}", target.pid(), *refusal);
+    problem = *refusal;
   } else if (!alive) {
     problem = fmt::format("process {} ended before it wrote the dump.", target.pid());
   } else if (uint64_t(std::chrono::nanoseconds(waited).count()) > timeout_ns) {

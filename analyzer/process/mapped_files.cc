@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <sstream>
 
 #include "process/object_maps.h"
 #include "support/opened_elf.h"
@@ -48,15 +47,9 @@ uint64_t bias_of(const OpenedElf& elf, uint64_t begin, uint64_t offset) {
 }  // namespace
 
 MappedFiles::MappedFiles(pid_t pid) : pid_(pid) {
-  std::istringstream maps(maps_of_objects(analyzer::read_process_file(pid, "maps").value_or("")));
-  for (std::string line; std::getline(maps, line);) {
-    const size_t slash = line.find('/');
-    if (slash == std::string::npos) continue;
-    unsigned long long begin = 0, end = 0, offset = 0;
-    char rights[8];
-    if (sscanf(line.c_str(), "%llx-%llx %7s %llx", &begin, &end, rights, &offset) != 4) continue;
-    const std::string path = line.substr(slash);
-    files_.emplace(path, Mapped{begin, offset, path});
+  for (const Mapping& mapping : object_mappings(analyzer::read_process_file(pid, "maps").value_or(""))) {
+    if (!mapping.name.starts_with('/')) continue;
+    files_.emplace(mapping.name, Mapped{mapping.begin, mapping.offset, mapping.name});
   }
 }
 

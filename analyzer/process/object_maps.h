@@ -1,12 +1,20 @@
-// Which lines of /proc/PID/maps are of objects that the loader has mapped.
+// What /proc/PID/maps says of the objects that the loader has mapped.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tensorscope::process {
 
-// Returns the text without the lines of files that lie apart from their object. libffi maps a page of its own code once
+struct Mapping {
+  uint64_t begin = 0, end = 0, offset = 0;
+  std::string name;  // a file's path, "[vdso]"; "" for memory of no file
+  std::string line;  // as it was read
+};
+
+// Returns the mappings without those of files that lie apart from their object. libffi maps a page of its own code once
 // more, for closures (src/tramp.c, 3.4 and later), often just below itself: an object would seem to begin there.
-std::string maps_of_objects(const std::string& maps);
+std::vector<Mapping> object_mappings(const std::string& maps);
 
 }  // namespace tensorscope::process

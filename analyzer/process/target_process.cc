@@ -346,7 +346,8 @@ std::optional<std::string> TargetProcess::refusal(uint64_t asked_ns) const {
   uint64_t requested_ns = 0;
   std::string reason;
   const bool whole = line >> requested_ns && std::getline(line >> std::ws, reason) && !line.eof();
-  return whole && requested_ns >= asked_ns ? std::optional(reason) : std::nullopt;
+  if (!whole || requested_ns < asked_ns) return std::nullopt;
+  return fmt::format("process {} refuses: {}", pid_, reason);
 }
 
 void TargetProcess::ask_by_file(const char* what) const {

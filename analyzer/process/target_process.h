@@ -42,8 +42,8 @@ class TargetProcess {
   // Makes an empty file for the answer, before the process is asked, and returns the time (CLOCK_MONOTONIC). If the
   // file cannot be made, no answer will come.
   uint64_t expect_answer() const;
-  // Why the process does not do what it was asked for since then; nothing: no answer by now. `forget_answer()`: removes
-  // the file.
+  // "process 4242 refuses: ..." if it does not do what it was asked for since then; nothing: no answer by now.
+  // `forget_answer()`: removes the file.
   [[nodiscard]] std::optional<std::string> refusal(uint64_t asked_ns) const;
   void forget_answer() const;
   bool alive() const;

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "process/call_site.h"
 #include "process/object_maps.h"
@@ -225,17 +225,17 @@ namespace {
 
 // As dwfl_linux_proc_report() does, but for files that lie apart from their object (object_maps.h).
 bool report_objects(Dwfl* dwfl, pid_t pid) {
-  std::string maps = maps_of_objects(analyzer::read_process_file(pid, "maps").value_or(""));
+  const std::vector<Mapping> mappings = object_mappings(analyzer::read_process_file(pid, "maps").value_or(""));
+  std::string maps;
+  for (const Mapping& mapping : mappings) maps += mapping.line + '\n';
   FILE* const file = maps.empty() ? nullptr : fmemopen(maps.data(), maps.size(), "r");
   if (file == nullptr) return false;
   const bool read = dwfl_linux_proc_maps_report(dwfl, file) == 0;
   fclose(file);
-  std::istringstream lines(maps);
-  for (std::string line; std::getline(lines, line);) {
-    unsigned long long begin = 0, end = 0;
-    if (!line.ends_with("[vdso]") || sscanf(line.c_str(), "%llx-%llx", &begin, &end) != 2) continue;
+  for (const Mapping& mapping : mappings) {
     // The name by which dwfl_linux_proc_find_elf() reads it from the process's memory.
-    dwfl_report_module(dwfl, fmt::format("[vdso: {}]", pid).c_str(), begin, end);
+    const std::string name = fmt::format("[vdso: {}]", pid);
+    if (mapping.name == "[vdso]") dwfl_report_module(dwfl, name.c_str(), mapping.begin, mapping.end);
   }
   return read;
 }

@@ -7,6 +7,7 @@
 
 #include "dump_generated.h"
 #include "memory/grouping.h"
+#include "memory/no_module.h"
 #include "memory/opened_dump.h"
 
 namespace tensorscope::analyzer {
@@ -51,6 +52,7 @@ class PartSums {
       : places_(opened.places),
         view_(view),
         modules_(view.holders.modules()),
+        no_module_(no_module(view.dump)),
         sums_{SubjectSums(names, kCategories), SubjectSums(names, modules_.numbers() + view.dump.sites.size()),
               SubjectSums(names, view.dump.sites.size())} {
     prefetch();
@@ -106,13 +108,14 @@ class PartSums {
   RankPart& site(uint32_t site) {
     return sums_[size_t(RankSubject::site)].of(site, [&] { return std::string_view(places_.at(site).where); });
   }
-  static std::string_view module_name(const std::string& path) {
-    return path.empty() ? std::string_view("(in no module)") : path;
+  std::string_view module_name(const std::string& path) const {
+    return path.empty() ? std::string_view(no_module_) : path;
   }
 
   Places& places_;
   const View& view_;
   const TensorModules& modules_;
+  const char* const no_module_;
   std::array<SubjectSums, kRankSubjects> sums_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "collector/dump_budget.h"
 #include "collector/refusal.h"
+#include "collector/written_dumps.h"
 #include "dump/cupti_chunks.h"
 #include "dump/device_chunks.h"
 #include "dump/disk_limit.h"
@@ -30,6 +31,7 @@
 #include "python/bridge.h"
 #include "stacks/capture.h"
 #include "support/clock.h"
+#include "support/copy_text.h"
 #include "support/coverage.h"
 #include "support/enough_memory.h"
 #include "support/fresh_in_child.h"
@@ -52,20 +54,6 @@ namespace {
 torch::MetadataReader g_metadata_reader;
 dump::DumpFile* g_open_file = nullptr;
 HookCheck g_hook_check = {[] {}, [] { return false; }};
-
-// The dumps of this process so far.
-struct Written {
-  uint32_t asked_for = 0;      // numbered ones
-  uint32_t out_of_memory = 0;  // of failures
-  uint32_t low_memory = 0;     // of limits that were near
-  uint32_t at_growth = 0;
-  uint32_t all = 0;
-  int64_t last_live = -1;
-  char named[PATH_MAX] = "";  // the newest dump that has names of tensors
-  uint64_t named_ns = 0;      // when it was written
-};
-constinit Written g_written;
-FreshInChild g_fresh_written{g_written};
 
 // The parent may be in the middle of a dump.
 FreshInChild g_fresh_dump{[] {
@@ -291,7 +279,7 @@ bool phase2(const DumpRequest& request, const python::SnapshotFacts& facts, Tabl
       found.set_detail("not enough memory");
       ok = dump::write_names(found.names, file) && dump::write_references(found.references, file);
     }
-    if (request.names) record_module_paths(found.names);
+    record_module_paths(found.names);
     ok = ok && dump::write_device_memory(tables.view, found.allocator, tables.driver, file);
     ok = ok && dump::write_process_groups(found.groups, file);
     ok = ok && dump::write_process_memory(found.heap, mappings, tables.shared, file);
@@ -299,63 +287,6 @@ bool phase2(const DumpRequest& request, const python::SnapshotFacts& facts, Tabl
   });
   if (!ended) refuse(request, kNoMemory);
   return ended && ok;
-}
-
-void copy_text(const std::string& text, char (&out)[PATH_MAX]) {
-  const size_t length = text.size() < sizeof(out) ? text.size() : sizeof(out) - 1;
-  memcpy(out, text.data(), length);
-  out[length] = 0;
-}
-
-// The directory dumps go to, as an absolute path: the program may change its own.
-void dump_directory(char (&out)[PATH_MAX]) {
-  const char* wanted = options().directory;
-  const char* start = process_info().directory;
-  if (wanted == nullptr || *wanted == 0) wanted = start;
-  if (*wanted == 0) wanted = ".";
-  const bool absolute = *wanted == '/' || *start == 0;
-  const std::string whole = absolute ? wanted : std::string(start) + "/" + wanted;
-  copy_text(whole, out);
-}
-
-const char* trigger_name(Reason reason) {
-  switch (reason) {
-    case Reason::signal:
-      break;
-    case Reason::exit:
-      return "exit";
-    case Reason::call:
-      return "call";
-    case Reason::out_of_memory:
-      return "oom";
-    case Reason::growth:
-      return "growth";
-    case Reason::low_memory:
-      return "low-memory";
-  }
-  return "signal";
-}
-
-// What stands for the number in the dump's name; empty: its number among those that were asked for.
-void dump_kind(Reason reason, char (&kind)[32]) {
-  kind[0] = 0;
-  if (reason == Reason::exit) snprintf(kind, sizeof(kind), "exit");
-  if (reason == Reason::out_of_memory) snprintf(kind, sizeof(kind), "oom-%u", g_written.out_of_memory + 1);
-  if (reason == Reason::low_memory) snprintf(kind, sizeof(kind), "low-memory-%u", g_written.low_memory + 1);
-  if (reason == Reason::growth) snprintf(kind, sizeof(kind), "growth-%u", g_written.at_growth + 1);
-}
-
-void count(Reason reason) {
-  ++g_written.all;
-  if (reason == Reason::out_of_memory) {
-    ++g_written.out_of_memory;
-  } else if (reason == Reason::low_memory) {
-    ++g_written.low_memory;
-  } else if (reason == Reason::growth) {
-    ++g_written.at_growth;
-  } else if (reason != Reason::exit) {
-    ++g_written.asked_for;
-  }
 }
 
 // False: the dump is larger than all dumps may be, and a line has said so.
@@ -367,23 +298,13 @@ bool fits_on_disk(const DumpRequest& request, const char* directory, const dump:
   return false;
 }
 
-bool name_file(dump::DumpFile& file, const dump::DumpName& base, char (&name)[NAME_MAX + 1]) {
-  constexpr unsigned kAttempts = 10000;
-  for (unsigned attempt = 1; attempt <= kAttempts; ++attempt) {
-    dump::dump_name(options().name, process_info(), base, attempt, name);
-    if (file.give_name(name)) return true;
-    if (file.error() != EEXIST) return false;
-  }
-  return false;
-}
-
 // "(312 tensors, 1.42 GiB live, +128.0 MiB since the last) in 41 ms": what follows the name.
 struct SummaryText {
   char text[448];
   SummaryText(const Summary& summary, uint64_t requested_ns, const LeftOut& left_out) {
     char change[80] = "";
-    if (g_written.last_live >= 0) {
-      const int64_t difference = int64_t(summary.live_bytes) - g_written.last_live;
+    if (written_dumps().last_live >= 0) {
+      const int64_t difference = int64_t(summary.live_bytes) - written_dumps().last_live;
       snprintf(change, sizeof(change), ", %s%s since the last", difference < 0 ? "-" : "+",
                ByteText(uint64_t(difference < 0 ? -difference : difference)).c_str());
     }
@@ -419,7 +340,7 @@ void print_short_report(const DumpRequest& request, Tables& tables, const torch:
   torch::ObjectClasses* const classes = tables.reader != nullptr ? &tables.reader->classes() : nullptr;
   tables.driver.wait();
   oom::print_report({*request.failure, rows, classes, found.allocator, tables.driver, tables.shared, known, path,
-                     summary, dump_failed, g_written.named, monotonic_ns() - g_written.named_ns});
+                     summary, dump_failed, written_dumps().named, monotonic_ns() - written_dumps().named_ns});
 }
 
 // `directory` outlives the file.
@@ -427,17 +348,21 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
                       char (&path)[PATH_MAX]) {
   char kind[32];
   dump_kind(request.reason, kind);
-  const dump::DumpName base = {g_written.asked_for + 1, kind, trigger_name(request.reason)};
+  const dump::DumpName base = {written_dumps().asked_for + 1, kind, trigger_name(request.reason)};
   char name[NAME_MAX + 1];
   dump::dump_name(options().name, process_info(), base, 1, name);
   dump_directory(directory);
 
   Summary summary;
   python::SnapshotFacts snapshot;
-  dump::DumpFacts facts = {request.reason,    request.detail,
-                           g_written.all + 1, request.requested_ns,
-                           request.failure,   {},
-                           request.site,      torch_events::counted_steps()};
+  dump::DumpFacts facts = {request.reason,
+                           request.detail,
+                           written_dumps().all + 1,
+                           request.requested_ns,
+                           request.failure,
+                           {},
+                           request.site,
+                           torch_events::counted_steps()};
   Tables tables;
   dump::SourceLines sources;
   dump::Mappings mappings;
@@ -472,16 +397,16 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
   const SummaryText text(summary, request.requested_ns, tables.left_out);
   times.log(request, path, text.text, found);
   if (request.passing) return true;
-  count(request.reason);
+  count_dump(request.reason);
   if (short_report_wanted(request)) {
     print_short_report(request, tables, graph, found, path, text.text, "");
   } else if (!options().quiet) {
     say("wrote %s %s", name, text.text);
   }
-  g_written.last_live = int64_t(summary.live_bytes);
+  written_dumps().last_live = int64_t(summary.live_bytes);
   if (found.references.complete) {
-    memcpy(g_written.named, path, sizeof(g_written.named));
-    g_written.named_ns = monotonic_ns();
+    memcpy(written_dumps().named, path, sizeof(written_dumps().named));
+    written_dumps().named_ns = monotonic_ns();
   }
   return true;
 }

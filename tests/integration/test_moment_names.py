@@ -96,12 +96,22 @@ def test_what_no_dump_has_is_inferred_and_counted(run, tmp_path):
     assert "Names: none" in report and f"Categories of {inferred} tensors" in report
     assert re.search(r"parameter ~ +4 ", report)
     assert re.search(r"optimizer state ~", harness.cli("list", f"{alone}@step=2:peak", env=wide).stdout)
+    assert "(module not known)" in harness.cli("report", f"{alone}@step=2:peak", "--by", "module").stdout
     # The same file with the dump given: they are known.
     given = exported(f"{alone}@step=2:peak", "--names-from", dump)["tensors"]
     known = [t for t in given if t["category"] == "parameter"]
     assert {t["names"][0] for t in known} == {f"model.{i}.{what}" for i in (0, 2) for what in ("weight", "bias")}
     assert {t["category_source"] for t in known} == {"dump"}
     assert facts(known, "module") == {t["id"]: (json.dumps(t["names"][0].rsplit(".", 1)[0]),) for t in known}
+
+
+def test_a_dump_without_names_does_not_say_that_there_are_no_modules(tmp_path):
+    program = "import torch, libtensorscope\nkeep = torch.ones(99)\nlibtensorscope.dump()\n"
+    assert harness.run_source(program, folder=tmp_path, record=1, names=0, exit="never").returncode == 0
+    recording = next(tmp_path.glob("*.recording"))
+    at = exported(f"{recording}@end", "--names-from", harness.dumps(tmp_path)[0])
+    assert harness.coverage(at)["module paths"][:2] == ("no", "the dumps of this run have none")
+    assert "(module not known)" in harness.cli("report", f"{recording}@peak", "--by", "module").stdout
 
 
 def test_gradients_are_inferred_from_their_lifetime(run):

@@ -51,7 +51,9 @@ HOLDERS = {
 @pytest.mark.parametrize("tag", HOLDERS)
 def test_a_holder_behind_what_the_collector_does_not_know(names, tag):
     truth, found, _ = names
-    assert ("global", SCRIPT, HOLDERS[tag]) in found.of(truth["known"][tag][0])
+    # A key that is not the only one is written with its id().
+    texts = [re.sub(" at 0x[0-9a-f]+", "", text) for root, scope, text in found.of(truth["known"][tag][0]) if (root, scope) == ("global", SCRIPT)]
+    assert HOLDERS[tag] in texts
 
 
 def test_arrays_in_local_variables(names):

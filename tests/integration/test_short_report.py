@@ -1,6 +1,6 @@
 """The short report on standard error at an out-of-memory, against what the analyzer finds in the same dump."""
 
-# Covers: preload/oom/frame_facts.cc preload/dump/places.cc
+# Covers: preload/oom/{frame_facts,report_facts}.cc preload/dump/places.cc
 
 import collections
 import re

@@ -1,6 +1,6 @@
 """Signals, names and places of dumps, and what happens where none can be written."""
 
-# Covers: preload/collector/{api,write_dump}.cc
+# Covers: preload/collector/{api,write_dump,written_dumps}.cc
 
 import os
 import random

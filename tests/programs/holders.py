@@ -143,8 +143,9 @@ variable = expect(tensor(), "variable")
 alias = [expect(variable, "alias[0]")]
 history = [{"loss": expect(tensor(), f"history[{i}]['loss']")} for i in range(3)]
 nested = {"a b": [(1, {7: expect(tensor(), "nested['a b'][0][1][7]")})]}
+raw = b"raw"
 keyed = {(1, "x"): expect(tensor(), "keyed[(1, 'x')]"), None: expect(tensor(), "keyed[None]"), 2.5: expect(tensor(), "keyed[2.5]"),
-         True: expect(tensor(), "keyed[True]"), b"raw": expect(tensor(), "keyed[bytes]")}
+         True: expect(tensor(), "keyed[True]"), raw: expect(tensor(), f"keyed[bytes at {id(raw):#x}]")}
 plain = Plain()
 plain.inner = Plain()
 plain.inner.weight = expect(tensor(), "plain.inner.weight")

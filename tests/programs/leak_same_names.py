@@ -1,5 +1,6 @@
 """One leak beside healthy holders of the same name: variables `seen` of threads, of recursion, of generators, coroutines,
-asynchronous generators, asyncio tasks and closures. One of each kind grows, the others keep what they had."""
+asynchronous generators, asyncio tasks and closures; lists in a list, in a dict whose keys are written alike, in members of a
+set. One of each kind grows, the others keep what they had."""
 
 import asyncio
 import ctypes
@@ -63,6 +64,11 @@ class Held:
     pass
 
 
+class Bag:
+    def __init__(self):
+        self.items = [entry() for _ in range(KEPT)]
+
+
 def only_c_code_holds(thing):
     """A reference that nothing in Python explains, as an extension has it."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
@@ -90,6 +96,9 @@ async def steps(held):
             thing_at(held.in_c[i])(i == 0)
             if i == 0:
                 thing_at(held.lists_in_c[i]).append(entry())
+                held.counters[0].items.append(entry())
+                next(iter(held.cache.values())).append(entry())
+                next(iter(held.bags)).items.append(entry())
             loop_queues[i][0].put_nowait(None)
             await loop_queues[i][1].get()
             await streams[i].asend(i == 0)
@@ -117,6 +126,9 @@ def main():
     held.generators = {"first": producer(), "second": producer()}
     held.generators = list(held.generators.values())
     held.counter, held.other_counter = counter(), counter()
+    held.counters = [Bag(), Bag()]
+    held.cache = {Held(): [entry() for _ in range(KEPT)], Held(): [entry() for _ in range(KEPT)]}
+    held.bags = {Bag(), Bag()}
     held.in_c = [only_c_code_holds(counter()) for _ in range(2)]
     held.lists_in_c = [only_c_code_holds([entry() for _ in range(KEPT)]) for _ in range(2)]
     for each in held.generators:

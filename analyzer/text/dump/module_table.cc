@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "memory/module_sums.h"
+#include "memory/no_module.h"
 #include "text/table.h"
 #include "text/units.h"
 
@@ -51,7 +52,7 @@ std::string module_table(analyzer::OpenedDump& opened, const analyzer::Selection
     if (!row.class_name.empty() && !narrow) name += "  " + row.class_name;
     add(name, row, row.depth == 0 ? text::Style::bold : text::Style::plain);
   }
-  if (sums.none.total > 0) add("(in no module)", sums.none, text::Style::plain);
+  if (sums.none.total > 0) add(analyzer::no_module(opened.dump), sums.none, text::Style::plain);
   add("all", sums.all, text::Style::bold);
   return table.text(terminal);
 }

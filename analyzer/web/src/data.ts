@@ -41,6 +41,7 @@ export interface DumpData {
   versions: string;
   seen: string;
   coverage: [string, string, string, number][];
+  no_module: string;
   problems: string[];
   total_bytes: number;
   total_tensors: number;

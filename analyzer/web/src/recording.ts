@@ -31,6 +31,7 @@ export interface RecordingData {
   path: string;
   program: string;
   pid: number;
+  no_module: string;
   run_id: string;
   text: string;
   begin: number;
@@ -102,7 +103,7 @@ export class Recording {
     const numbers = new Map<string, number>(),
       of = new Uint32Array(this.stacks.count);
     for (let site = 0; site < of.length; site++) {
-      const key = by === "module" ? this.stacks.module(site) || "(in no module)" : this.siteName(site);
+      const key = by === "module" ? this.stacks.module(site) || this.data.no_module : this.siteName(site);
       if (!numbers.has(key)) numbers.set(key, numbers.size);
       of[site] = numbers.get(key)!;
     }

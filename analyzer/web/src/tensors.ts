@@ -66,14 +66,18 @@ function matching(dump: Dump, test: (text: string) => boolean): Uint8Array {
 
 function holderRoot(dump: Dump, row: number): string {
   const held = dump.text(dump.data.tensors.holders[row]).split("\n", 1)[0].split("\t")[1] ?? "";
-  return held === "" ? "(not known)" : held.replace(/\[\d+\]/g, "[*]").replace(/#\d+/g, "#*");
+  if (held === "") return "(not known)";
+  return held
+    .replace(/ at 0x[0-9a-f]+/g, "")
+    .replace(/\[\d+\]/g, "[*]")
+    .replace(/#\d+/g, "#*");
 }
 
 export function keyOf(dump: Dump, group: string, row: number): string {
   const t = dump.data.tensors;
   if (group === "site") return dump.stacks.where(t.site[row]);
   if (group === "holder") return holderRoot(dump, row);
-  return dump.text(t[group as Field][row]) || (group === "module" ? "(in no module)" : "(not known)");
+  return dump.text(t[group as Field][row]) || (group === "module" ? dump.data.no_module : "(not known)");
 }
 
 export function filtered(dump: Dump, filter: Filter): Uint32Array {
@@ -117,7 +121,7 @@ function blockKey(dump: Dump, by: string, item: number): string {
   if (by === "category") return "workspace";
   if (by === "device") return dump.text(device[item]);
   if (by === "module")
-    return (site[item] > 0 && dump.text(dump.data.stacks.module[site[item] - 1])) || "(in no module)";
+    return (site[item] > 0 && dump.text(dump.data.stacks.module[site[item] - 1])) || dump.data.no_module;
   return "(in no tensor)";
 }
 

@@ -21,7 +21,25 @@ namespace detail {
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_word(char c) { return is_digit(c) || c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z'); }
 
-// A name cut at its free-standing numbers: "layers.3.attn" is {"layers.", 3, ".attn"}; "fc1" has none.
+// What stands before the id() of an object: "cache[Key at 0x7f5c0a2e1a90]".
+inline constexpr std::string_view kObjectAt = " at 0x";
+
+constexpr int hex_digit(char c) {
+  if (is_digit(c)) return c - '0';
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+inline std::string hex_text(uint64_t number) {
+  std::string text;
+  for (int shift = 60; shift >= 0; shift -= 4) {
+    if (text.empty() && number >> shift == 0 && shift > 0) continue;
+    text += "0123456789abcdef"[number >> shift & 15];
+  }
+  return text;
+}
+
+// A name cut at its free-standing numbers: "layers.3.attn" is {"layers.", 3, ".attn"}; "fc1" has none. The id() of an
+// object is one, too.
 struct NamePattern {
   std::vector<std::string> texts;  // one more than numbers
   std::vector<uint64_t> numbers;
@@ -29,6 +47,7 @@ struct NamePattern {
   explicit NamePattern(std::string_view name) : texts(1) {
     constexpr size_t kMaxDigits = 18;
     for (size_t at = 0; at < name.size();) {
+      if (take_object(name, at)) continue;
       size_t end = at;
       while (end < name.size() && is_digit(name[end])) ++end;
       const bool free = end > at && end - at <= kMaxDigits && (at == 0 || !is_word(name[at - 1])) &&
@@ -44,6 +63,20 @@ struct NamePattern {
         at = end;
       }
     }
+  }
+
+ private:
+  bool take_object(std::string_view name, size_t& at) {
+    constexpr size_t kMaxDigits = 16;
+    if (!texts.back().ends_with(kObjectAt)) return false;
+    size_t end = at;
+    uint64_t number = 0;
+    for (; end < name.size() && hex_digit(name[end]) >= 0; ++end) number = number << 4 | uint64_t(hex_digit(name[end]));
+    if (end == at || end - at > kMaxDigits) return false;
+    numbers.push_back(number);
+    texts.emplace_back();
+    at = end;
+    return true;
   }
 };
 
@@ -126,6 +159,12 @@ class NameForms {
       // nothing.
       if (text.ends_with('#') && varies(values[i])) {
         text.resize(text.size() - (text.ends_with(", #") ? 3 : 1));
+      } else if (text.ends_with(detail::kObjectAt)) {
+        if (varies(values[i])) {
+          text.resize(text.size() - detail::kObjectAt.size());
+        } else {
+          text += detail::hex_text(values[i].front());
+        }
       } else {
         text += detail::numbers_text(std::move(values[i]), one_varies && texts[i].ends_with('['));
       }

@@ -69,6 +69,13 @@ inline std::string text_with_root(format::ReferenceRoot root, std::string_view t
 
 }  // namespace detail
 
+// The variable that a chain begins with, which stands for everything behind it: "losses" of "losses[3]['x']", "seen" of
+// "seen{Item}" and of "seen (key)".
+constexpr std::string_view variable_of(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find_first_of(".[{"));
+  return name.substr(0, name.find(" (key)"));
+}
+
 // Names that hold nothing: those that the program gave, and what a call returned.
 constexpr bool is_only_a_name(format::ReferenceRoot root) {
   return root == format::ReferenceRoot::user || root == format::ReferenceRoot::output;

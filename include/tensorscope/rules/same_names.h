@@ -2,7 +2,7 @@
 // a function, in several waiting generators, in several objects that C code holds. They are different things, so that
 // their names must differ, and nothing may be concluded of them together.
 //
-// Context: any that may allocate. No exceptions. Not thread-safe.
+// Context: any that may allocate. No exceptions. Not thread-safe. Time: n log n in the references.
 #pragma once
 
 #include <compare>
@@ -38,13 +38,13 @@ class SameNames {
     const Key key = key_of(row);
     Names& names = all_[key];
     names.objects.try_emplace(begin.object, names.objects.size() + 1);
-    std::set<Beginning>& now = now_[key];
-    if (!now.insert(begin).second || now.size() < 2) return;
-    std::set<uint64_t> threads;
-    for (const Beginning& each : now) threads.insert(each.thread);
+    InOneDump& now = now_[key];
+    if (!now.begins.insert(begin).second) return;
+    now.threads.insert(begin.thread);
+    if (now.begins.size() < 2) return;
     names.several = true;
-    names.threads |= threads.size() > 1;
-    names.depths |= now.size() > threads.size();
+    names.threads |= now.threads.size() > 1;
+    names.depths |= now.begins.size() > now.threads.size();
   }
 
   // "thread loader, call 2", "#3"; "" where this name has one holder in each dump.
@@ -68,10 +68,15 @@ class SameNames {
     std::map<uint64_t, size_t> objects;  // from 1, in the order in which they were said
   };
 
+  struct InOneDump {
+    std::set<Beginning> begins;
+    std::set<uint64_t> threads;
+  };
+
   // All variables of a call have its label; of other roots the name is what the text begins with.
   static Key key_of(const Reference& row) {
     const bool local = row.root == format::ReferenceRoot::local;
-    const std::string_view head = local ? std::string_view() : row.text.substr(0, row.text.find_first_of(".["));
+    const std::string_view head = local ? std::string_view() : variable_of(row.text);
     return {row.root, std::string(row.scope), std::string(head)};
   }
 
@@ -91,7 +96,7 @@ class SameNames {
   }
 
   std::map<Key, Names> all_;
-  std::map<Key, std::set<Beginning>> now_;
+  std::map<Key, InOneDump> now_;
   std::map<std::string, std::set<uint64_t>> threads_;
 };
 

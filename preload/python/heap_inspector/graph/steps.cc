@@ -106,11 +106,19 @@ bool Steps::answer(std::span<const Question> questions, PageArray<ReferenceEdge>
   for (const Question& question : questions) {  // without other evidence, by its class
     ReferenceEdge& step = answers[question.answer];
     if (step.kind() != ReferenceKind::unknown && step.kind() != ReferenceKind::member) continue;
-    const uint32_t number = step.kind() == ReferenceKind::unknown ? number_among_alike(from, question.to) : kNoObject;
+    const uint32_t number = step.kind() == ReferenceKind::unknown ? number_among_alike(from, question.to)
+                                                                  : number_of_member(from, question.to);
     step = ReferenceEdge(step.kind(), texts_.intern(short_class_name(gil_, graph_.object(question.to))), number);
   }
   if (texts_.full() || texts_.size() >= ReferenceEdge::kMaxTexts) limits_.memory_ran_out();
   return !limits_.reached();
+}
+
+// The member itself where it needs more than its class to be told from others of its set; kNoObject: a tensor, which
+// has a number of its own, or the only member.
+uint32_t Steps::number_of_member(uint32_t from, uint32_t to) const {
+  const bool alone = graph_.kind(to) == Kind::tensor || graph_.references(from).size() < 2;
+  return alone ? kNoObject : to;
 }
 
 // Which of the objects of its class it is that the holder refers to, from 1, so that two are not called alike;
@@ -128,7 +136,7 @@ uint32_t Steps::number_among_alike(uint32_t from, uint32_t to) const {
 }
 
 // How a key that is no str is written in brackets.
-std::string Steps::key_text(Object* key, int depth) {
+std::string Steps::key_text(Object* key, bool several, int depth) {
   if (has_flag(key, type_flags::kText)) return fmt::format("'{}'", text_beginning(text_of(gil_, key), kLongestKey));
   if (key == gil_->_Py_NoneStruct) return "None";
   if (is_exactly(key, gil_->PyBool_Type)) return gil_->PyObject_IsTrue(key) == 1 ? "True" : "False";
@@ -141,15 +149,19 @@ std::string Steps::key_text(Object* key, int depth) {
   if (is_exactly(key, gil_->PyTuple_Type) && depth == 0 && gil_->PyTuple_Size(key) <= kLongestTupleKey) {
     std::string text;
     each_element(gil_, key, [&](ptrdiff_t i, Object* element) {
-      text += (i > 0 ? ", " : "(") + key_text(element, depth + 1);
+      text += (i > 0 ? ", " : "(") + key_text(element, several, depth + 1);
       return true;
     });
     return text.empty() ? "()" : text + ")";
   }
-  return short_class_name(gil_, key);
+  const char* name = short_class_name(gil_, key);
+  return several ? object_text(name, key) : name;
 }
 
 void Steps::describe_dict(Object* dict, Wanted& wanted) {
+  size_t entries = 0;
+  each_entry(gil_, dict, [&](Object*, Object*) { return ++entries < 2; });
+  const bool several = entries > 1;
   each_entry(gil_, dict, [&](Object* key, Object* value) {
     if (ReferenceEdge* step = wanted.find(value)) {
       if (has_flag(key, type_flags::kText)) {
@@ -159,7 +171,7 @@ void Steps::describe_dict(Object* dict, Wanted& wanted) {
       } else {
         const uint32_t number = is_collected(key) ? graph_.find(key) : kNoObject;
         const bool tensor = number != kNoObject && graph_.kind(number) == Kind::tensor;
-        wanted.fill(step, ReferenceKind::object_key, "[" + key_text(key, 0) + "]", tensor ? number : kNoObject);
+        wanted.fill(step, ReferenceKind::object_key, "[" + key_text(key, several) + "]", tensor ? number : kNoObject);
       }
     }
     wanted.offer(key, ReferenceKind::key_itself);
@@ -234,11 +246,13 @@ void Steps::describe_lru_cache(Object* function, Wanted& wanted) {
   const auto is_type = [&](size_t i) { return i < told.size() && has_flag(told[i], type_flags::kType); };
   size_t i = !told.empty() && told[0] == type_of(function) ? 1 : 0;
   const size_t stride = i == 1 ? 3 : 2;
+  const bool several = told.size() > i + 2 * stride;
   for (; i + 1 < told.size() && !wanted.done() && !is_exactly(told[i], gil_->PyDict_Type); i += stride) {
     if (stride == 3 && !is_type(i + 2)) break;
-    if (ReferenceEdge* step = wanted.find(told[i])) wanted.fill(step, ReferenceKind::cache_key, key_text(told[i], 0));
+    if (ReferenceEdge* step = wanted.find(told[i]))
+      wanted.fill(step, ReferenceKind::cache_key, key_text(told[i], several));
     if (ReferenceEdge* step = wanted.find(told[i + 1])) {
-      wanted.fill(step, ReferenceKind::cache_entry, "[" + key_text(told[i], 0) + "]");
+      wanted.fill(step, ReferenceKind::cache_entry, "[" + key_text(told[i], several) + "]");
     }
   }
   if (i < told.size() && is_exactly(told[i], gil_->PyDict_Type)) wanted.offer(told[i], ReferenceKind::cache_entry);

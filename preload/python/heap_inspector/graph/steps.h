@@ -88,8 +88,10 @@ class Steps {
   void describe_function(Object* function, Wanted& wanted);
   void describe_frame(const Frame& frame, Wanted& wanted);
   void describe_attributes(Object* object, Wanted& wanted);
-  std::string key_text(Object* key, int depth);
+  // `several`: the container has other keys, of which some may be written alike.
+  std::string key_text(Object* key, bool several, int depth = 0);
   uint32_t number_among_alike(uint32_t from, uint32_t to) const;
+  uint32_t number_of_member(uint32_t from, uint32_t to) const;
 
   const Gil& gil_;
   const ObjectGraph& graph_;

@@ -1,5 +1,7 @@
 #include "python/heap_inspector/graph/type_fields.h"
 
+#include <fmt/format.h>
+
 namespace tensorscope::python::heap_inspector {
 
 namespace {
@@ -45,5 +47,9 @@ const char* short_name_of_class(const Gil& gil, const Object* type) {
 }
 
 const char* short_class_name(const Gil& gil, const Object* object) { return short_name_of_class(gil, type_of(object)); }
+
+std::string object_text(std::string_view class_name, const Object* object) {
+  return fmt::format("{} at {:#x}", class_name, reinterpret_cast<uintptr_t>(object));
+}
 
 }  // namespace tensorscope::python::heap_inspector

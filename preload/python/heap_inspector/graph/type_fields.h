@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include "python/interpreter.h"
 #include "python/objects.h"
@@ -72,5 +74,8 @@ bool check_type_fields(const Gil& gil);
 // The class's own name, without a module before it.
 const char* short_class_name(const Gil& gil, const Object* object);
 const char* short_name_of_class(const Gil& gil, const Object* type);
+
+// "Held at 0x7f5c0a2e1a90": as Python writes an object that says no more of itself than its class and its id().
+std::string object_text(std::string_view class_name, const Object* object);
 
 }  // namespace tensorscope::python::heap_inspector

@@ -375,7 +375,8 @@ bool Chains::enter_element(Chain& chain, const ReferenceEdge& step, Position pos
       fmt::format_to(std::back_inserter(chain.text), "[{}]", step.number);
       return true;
     case ReferenceKind::member:
-      chain.text += fmt::format("{{{}}}", text);
+      chain.text += fmt::format(
+          "{{{}}}", step.number == kNoObject ? std::string(text) : object_text(text, graph_.object(step.number)));
       return true;
     case ReferenceKind::key_itself:
       chain.text += " (key)";

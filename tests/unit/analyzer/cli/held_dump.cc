@@ -28,6 +28,7 @@ class Trainer {
     builder_.coverage("tensors", format::Seen::yes, "");
     builder_.coverage("CPU memory", format::Seen::yes, "");
     builder_.coverage("names", format::Seen::yes, "");
+    builder_.coverage("module paths", format::Seen::yes, "");
     builder_.thread(4242, "python");
     main_ = builder_.python({{file("train.py"), "<module>", 95, true}, {file("train.py"), "main", 71}});
     build_model();

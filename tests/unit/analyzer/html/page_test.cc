@@ -88,6 +88,12 @@ TEST(Page, CountsEveryByteOnce) {
   EXPECT_EQ(dump["sites"][0]["bytes"], 4096 + 512);
 }
 
+TEST(Page, SaysOfATensorWithoutAModuleHowMuchIsKnownOfModules) {
+  DumpBuilder builder = program();
+  builder.coverage("module paths", format::Seen::partly, "");
+  EXPECT_EQ(testing::data_of(page_of(read(builder), false)).head["dumps"][0]["no_module"], "(in no known module)");
+}
+
 TEST(Page, SaysWhereATensorLiesInItsStorage) {
   const testing::Unpacked page = testing::data_of(page_of(read(program()), false));
   const auto& tensors = page.head["dumps"][0]["tensors"];

@@ -1,4 +1,4 @@
-// Covers: analyzer/leaks/{leak_analysis,forms,renamed_containers,series}.cc
+// Covers: analyzer/leaks/{leak_analysis,forms,narrowed,renamed_containers,series}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -121,6 +121,55 @@ TEST(Containers, AListThatGrowsIsNotTheOneOfACallThatItMade) {
   });
   ASSERT_THAT(run.kinds(), ElementsAre("container"));
   EXPECT_EQ(run.only().holders.at(0), "batch[1..30] (local of run, call 1) (list)");
+}
+
+void in_main(Scene& scene, uint64_t serial, const std::string& text) {
+  testing::ReferenceSpec reference;
+  reference.tensor = scene.add(scene.plain(serial, 2048, scene.site(12)));
+  reference.root = ReferenceRoot::local;
+  reference.scope = "main";
+  reference.text = text;
+  reference.holder = "list";
+  scene.builder.reference(reference);
+  scene.object(reference.tensor);
+}
+
+// Three lists of one list, one dict or one set, of which one grows.
+TEST(Containers, OneOfTheListsInAContainerThatGrowsIsTheFinding) {
+  const std::vector<std::string> lists[] = {
+      {"counters[0].seen", "counters[1].seen", "counters[2].seen"},
+      {"cache[Key at 0x7f0010]", "cache[Key at 0x7f0020]", "cache[Key at 0x7f0030]"},
+      {"bags{Bag at 0x7f0010}.seen", "bags{Bag at 0x7f0020}.seen", "bags{Bag at 0x7f0030}.seen"},
+  };
+  for (const std::vector<std::string>& names : lists) {
+    Dumps run([&](Scene& scene) {
+      for (const size_t list : {0, 2}) {
+        for (int i = 0; i < 4; ++i) {
+          in_main(scene, serial_at(1, int(20 + 10 * list) + i), names[list] + "[" + std::to_string(i) + "]");
+        }
+      }
+      for (int step = 1; step <= scene.steps(); ++step) {
+        in_main(scene, serial_at(step, 10), names[1] + "[" + std::to_string(step) + "]");
+      }
+    });
+    ASSERT_THAT(run.kinds(), ElementsAre("container"));
+    EXPECT_EQ(run.only().holders.at(0), names[1] + "[1..30] (local of main) (list)");
+    EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{10, 20, 30}));
+  }
+}
+
+TEST(Containers, ListsInAContainerOfWhichSeveralGrowAreOneFinding) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      for (const int list : {0, 1}) {
+        in_main(scene, serial_at(step, 10 + list),
+                "counters[" + std::to_string(list) + "].seen[" + std::to_string(step) + "]");
+      }
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().holders.at(0), "counters[*].seen[*] (local of main) (list)");
+  EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{20, 40, 60}));
 }
 
 // Dumps of other versions do not say which call it is; and each dump may see another one.

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "../questions_fixture.h"
+#include "memory/no_module.h"
 #include "memory/taken_names.h"
 
 namespace tensorscope::analyzer::oom {
@@ -73,10 +74,13 @@ TEST_F(EarlierNames, ModulesHaveTheirsAlsoWhereNoTensorIsInBoth) {
   later.dump_ns = 4'000'000'000;
   later.has_references = true;
   later.references_complete = false;
+  later.coverage("module paths", format::Seen::no, "not asked for");
   testing::owned(later, 1000, 0, 105);
   Dump dump = write(later, "train.1.2.tscope");
   EXPECT_EQ(take_names(dump, write(before, "train.1.1.tscope")), 0u);
   EXPECT_EQ(dump.module_names.at(0x500).path, "net.inner");
+  EXPECT_EQ(modules_seen(dump), format::Seen::partly);
+  EXPECT_EQ(dump.coverage.at(0).detail, "those of train.1.1.tscope, 3.0 s before; here not asked for");
 }
 
 TEST_F(EarlierNames, HaveNoNumbersOfTheEarlierGraph) {

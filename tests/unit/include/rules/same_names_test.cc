@@ -64,6 +64,14 @@ TEST(SameNames, ObjectsByTheirOrder) {
   EXPECT_EQ(names.which(kWaits, kTwo), "#2");
 }
 
+// A cost of objects times objects would take minutes here.
+TEST(SameNames, ManyObjectsOfOneName) {
+  constexpr uint64_t kMany = 200'000;
+  SameNames names;
+  for (uint64_t i = 1; i <= kMany; ++i) names.add(kWaits, {0, 0, i});
+  EXPECT_EQ(names.which(kWaits, {0, 0, kMany}), "#200000");
+}
+
 TEST(SameNames, OtherNamesAndRootsAreOthers) {
   SameNames names;
   const Reference in_class = named(ReferenceRoot::class_, "Net.cache[0]", "train");
