@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes a C++ header of Python that runs in the program: embed_python.py SOURCE HEADER.
 
 watch/code_plan.py becomes the constant embedded::kCodePlan of watch/code_plan.py.h. The build fails if the source is not Python 3.8,

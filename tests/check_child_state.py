@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a forked child keeps of its parent's profiler is named here, with the reason; all other state begins anew in it (preload/support/fresh_in_child.h).
 
 Prints each variable of preload/ that lives as long as the process and is neither, and names that are no such variable; exit status 1 where there are any.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every source of preload/ and analyzer/ has a test of its own (x.cc: x_test.cc), or a test that names it in a line
 
     Covers: preload/live/{tensor_table,node_table}.cc ...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The descriptor table of the program's threads is the program's: each source of preload/ that opens something is named here, with
 the reason why what it opens is not in that table (preload/support/private_descriptor_table.h).
 

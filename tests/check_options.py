@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The options' tables of docs/cli and docs/options.md are the program's: check_options.py [--write] PROGRAM
 
 A page has a table `| option | ... | meaning |` for each of its verbs, with one row for each option in the order of `tensorscope VERB --help`,

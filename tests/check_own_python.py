@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Python that runs in the program (preload/**/*.py) and the C++ that runs it agree on names.
 
 What a file declares under `if TYPE_CHECKING:` is given by the C++, and what the C++ looks up in it is there: neither compiler sees that,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The house: a room may include only the rooms before it in these lists, and include/tensorscope; no two files of a
 room include each other; no folder has more files than one finds one's way in.
 

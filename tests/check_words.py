@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keeps unclear phrases out of sources and docs: each has a plain word in the field's language.
 
 Prints each use, with the word to use instead; exit status 1 where there are any. Also: every option of

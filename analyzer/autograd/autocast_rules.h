@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What torch.autocast does with the operations that it knows, by the names of native stacks and of autograd nodes.
 #pragma once
 

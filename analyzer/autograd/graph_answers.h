@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The questions that `tensorscope graph` answers, worked out: which graphs there are, what a tensor was made from, how
 // two tensors are linked, and which tensor with a name is nearest. Indexes only; words are the renderer's.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a large autograd graph small enough to read: nodes of one call of an nn.Module (or, where no module is known,
 // of one place of the program) become one box, and boxes that repeat become one box with a count.
 //

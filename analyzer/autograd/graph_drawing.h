@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A graph ready to be drawn or listed: boxes and edges between them, for text, JSON and Graphviz
 // alike. Kinds of boxes are those of pytorchviz: leaf, function, output, saved tensor, base of a view.
 #pragma once

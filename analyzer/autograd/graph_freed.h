@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which backward pass freed what autograd nodes had saved: the line of the program that called it.
 //
 // A freed node ran last in the pass that freed it, so the memory that it allocated last tells. Not known of nodes that

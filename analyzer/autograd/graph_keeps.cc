@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "autograd/graph_keeps.h"
 
 #include <algorithm>

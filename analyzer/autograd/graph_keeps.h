@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an autograd graph keeps alive, in bytes: the storages of everything that its nodes saved, each once, and which
 // of them would go away with it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An autograd graph with the words that people have for its parts: names of tensors, places and modules of nodes.
 //
 // Not thread-safe. Texts are as in the dump: cleaning is the renderer's.

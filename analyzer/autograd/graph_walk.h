@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks over the autograd graph: what a node leads to, by which shortest way, by how many ways, and which graphs there
 // are at all. Every walk is linear in nodes and edges and uses no call stack: a graph may be a hundred thousand
 // operations deep. Cycles cannot be in a sound graph; in a damaged one they end a walk like any node seen before.

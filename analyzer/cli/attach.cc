@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // attach: loads the profiler into a process that runs already.
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // calls: what ran in a program, module by module: as a tree, by name alone or one after the other; as text, JSON, a
 // picture, or for Perfetto.
 #include "export/json/calls.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // check: for CI. Exit status 1 where live memory grew, or is, more than allowed, with the places that did it.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line as a whole: verbs, what they share, and how mistakes are answered.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // compare: two values files: the first step, module call and tensor where two runs part, and how it goes on from there.
 #include <fmt/format.h>
 

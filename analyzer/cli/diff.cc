@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // diff: what changed between dumps.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options by which dumps are opened and filtered, and how a verb ends that read them.
 #pragma once
 

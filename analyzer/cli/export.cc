@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // export: a dump for other programs, as JSON, CSV, folded stacks, a memory viewer's snapshot or an SQLite database; a
 // file appears whole or not at all.
 #include "export/export.h"

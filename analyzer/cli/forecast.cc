@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // forecast: the peak at other sizes, from runs at two or more.
 #include "forecast/forecast.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // graph: the autograd graph behind the tensors: which graphs are alive and what they keep, what a tensor was made from,
 // how two tensors are linked, who is near one without a name; as text, JSON or a picture.
 #include "export/json/graph.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a question about the graph is about: a tensor by id or name, or a node of the graph.
 #pragma once
 

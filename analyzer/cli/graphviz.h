@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphviz' `dot`, where this machine has it.
 #pragma once
 

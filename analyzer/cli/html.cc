@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // html: dumps, recordings and values files as one page for a browser; a file appears whole or not at all.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // info: what a dump is, what was recorded in it, and what was not and why.
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `info` says of files: source lines that the dump brings along, and objects that are found on this machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One call of the command line: what it prints, and the verb that was chosen. Verbs write into `out` and `err`, main
 // prints both: so a test runs a whole command in its own process.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // leaks: what piles up from dump to dump and why, and what one dump alone shows to be kept for too long.
 #include "leaks/leaks.h"
 

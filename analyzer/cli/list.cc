@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // list: the table of live tensors itself, one row a tensor, the tensors of one storage together.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tensorscope program: runs one command and prints what it says.
 #include <unistd.h>
 

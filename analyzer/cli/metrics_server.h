@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers GET /metrics on the loopback interface, one client at a time: enough for Prometheus on the same machine, and
 // for curl. Nobody on another machine can reach it.
 #pragma once

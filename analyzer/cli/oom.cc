@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // oom: what happened when memory ran out, or how a device stands: who has it, and what would make room.
 #include "export/json/oom.h"
 

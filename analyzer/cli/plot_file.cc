@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/plot_file.h"
 
 #include "cli/graphviz.h"

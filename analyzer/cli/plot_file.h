@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --plot: charts as a picture in a file.
 #pragma once
 

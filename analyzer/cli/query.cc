@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // query: SQL over the tables of dumps, values files and recordings.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ranks: all processes of a job in one answer.
 #include "export/json/ranks.h"
 

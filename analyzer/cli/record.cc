@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // stop, start: whether a running process records stacks, or values.
 #include <fmt/format.h>
 

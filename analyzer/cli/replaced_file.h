@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file under a temporary name beside its place, that becomes the real one or goes away: it appears whole or not at
 // all.
 #pragma once

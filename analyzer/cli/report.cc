@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // report: what is alive in a dump, device by device, and the places that made the most of it.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // run: starts a program under the profiler. It replaces itself with the program, so that the program has its process
 // id, gets its signals and gives its exit status.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // completion, manual: what shells and man(1) know about the command line, written from the parser's own options.
 #include <fmt/format.h>
 

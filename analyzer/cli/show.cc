@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // show: everything about single tensors: what they are, whose memory they use, who made them, with the whole stack.
 #include <fmt/format.h>
 

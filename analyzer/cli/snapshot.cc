@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // snapshot: asks a running process for a dump and waits for it.
 #include <fmt/format.h>
 #include <unistd.h>

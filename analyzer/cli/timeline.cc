@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // timeline: a recording over time: the peak, steps, what allocates, spikes.
 #include "timeline/timeline.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // timeline --plot: a recording over time as a picture.
 #pragma once
 

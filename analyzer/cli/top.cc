@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // top: what a running program holds, again and again.
 #include <fmt/format.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // values: what a program's tensors held over time, from its values files.
 #include "export/json/values.h"
 

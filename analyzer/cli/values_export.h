@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // values --export: the values that were asked for, in another program's format.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // values --follow: what is added to the files while the program runs, as text or into an HDF5 file.
 #pragma once
 

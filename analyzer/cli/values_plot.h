@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // values --plot: statistics over steps as a picture.
 #pragma once
 

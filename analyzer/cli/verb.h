@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a verb is declared: its name, its options, and what runs when it is the one that was given.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // watch: looks at what is to be watched before the program runs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A watch file as `tensorscope run` and `tensorscope watch --check` read it.
 #pragma once
 

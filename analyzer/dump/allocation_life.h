@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How an allocation went on after a moment of a recording: what it was for may be inferred from that.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a dump's bytes come from: a file, read by position and never mapped (it may shrink while it is read), or
 // memory.
 #pragma once

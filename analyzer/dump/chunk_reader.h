@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks the chunks of a dump file: framing, lengths, checksums, padding. Does not interpret their contents.
 #pragma once
 

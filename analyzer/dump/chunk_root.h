@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The root table of a chunk, once FlatBuffers' verifier has passed it and each vector begins where its elements may.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which memory something lies in, as PyTorch numbers devices.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of one device as its driver and torch's allocator report it (DEVM), and blocks of the CUDA runtime
 // (RUNT). A Dump that was read is consistent: blocks lie inside their segment, in ascending order and without overlap,
 // allocated <= active <= size of a segment, and sums over all of them fit a signed 64-bit number.

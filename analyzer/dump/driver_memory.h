@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What CUPTI reported of the process (CUPM, KERN): memory that the driver has allocated for any caller, and what every
 // site in the program has started on devices. A Dump that was read is consistent: blocks are by address (0: mapped
 // nowhere), each address once, and sums over all rows fit a signed 64-bit number.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes the payloads of sound chunks in any order, and turns their rows into a Dump whose every index is in range.
 // decode/chunk_table.cc says which function decodes which chunk.
 #pragma once

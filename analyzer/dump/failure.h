@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A request for memory that failed, or a limit that came near: the FAIL chunk, checked.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The autograd graph of a dump as it stood: which node leads to which, and what each keeps alive. Indexes are checked
 // when the dump is read (decode/graph_rows.cc). A graph may be as deep as a program is long: nothing that walks it
 // recurses.

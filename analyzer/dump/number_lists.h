@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A list of numbers for each of many rows, in two vectors: who uses a node, who saves a tensor.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the process's memory is, beside its totals: Python's own heap, and mappings by name. And the process groups that
 // it is in.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dump/reader.h"
 
 #include "dump/byte_source.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a dump file that may be cut off, damaged, of a newer version, or no dump at all.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What phase 2 of a dump found in Python: who refers to each tensor, as chains that a person would write.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dumps that one process has written into one folder.
 #pragma once
 

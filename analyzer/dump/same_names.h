@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holders of one printed name that are different ones: which of them each reference begins at, for a person.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of a dump in the order of their serials, and one of them by its serial.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds the storages of a dump from what its tensors say about theirs, and joins them with the allocations.
 #pragma once
 

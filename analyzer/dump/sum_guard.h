@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Refuses numbers of a hostile file that would make a sum over them overflow a signed 64-bit number.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names for the numbers that a dump takes over from PyTorch, and for mangled class names.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A field of a CSV file: in quotation marks where it needs them.
 #pragma once
 

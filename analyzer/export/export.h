@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump for other programs: JSON (docs/json.md, stable), CSV (one row a tensor), folded stacks (one line a place, as
 // flame graph tools read them) and a snapshot for PyTorch's memory viewer. All stream: memory grows with the number of
 // places, not of tensors.

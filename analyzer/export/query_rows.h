@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of a query as a table for people, as CSV, as JSON.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of bytes that cuDNN works in, and keeps for backward, in recurrent layers on devices: what grows of them with
 // the sizes is as wide as the operation's type, the rest has the same bytes in all types. oneDNN keeps such a tensor on
 // CPUs, where states of cells in it are float32 in any case; without AVX-512 torch runs a loop that keeps less.

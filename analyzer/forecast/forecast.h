@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a program will need at other sizes: the peak with its error, what it consists of, what fits, and what is the
 // first to hit the limit.
 #pragma once

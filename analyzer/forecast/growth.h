@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many bytes an allocation has, as a function of the sizes that vary: from its shape, where each dimension is
 // explained by a size, else from its bytes alone. Nothing is fitted that the inputs do not bear out, or `basis` says
 // so.

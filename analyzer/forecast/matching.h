@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which allocations of the inputs are the same one of the program, and how each grows.
 //
 // Blocks of one call stack are matched in their order where all inputs have as many. Where they do not (a loop over the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the operations of a run were given: values that earlier ones made, and parameters. No run says it; it is told
 // from shapes, from modules and from when blocks are freed.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operations of a run's forward passes, in order: what each made, and when its backward ran.
 #pragma once
 

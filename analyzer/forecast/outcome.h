@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run will need: its peak with how far that may be off, what a device's allocator reserves for it, whether it
 // fits, and the largest sizes that do.
 #pragma once

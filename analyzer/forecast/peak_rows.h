@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a predicted peak consists of, by category and by allocation site, beside what was seen in the inputs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run gone through again with other sizes: the allocations of the base, each with the bytes that it will have, come
 // and go in the same order; so the peak may be at another moment than it was.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sizes that vary between the inputs of a forecast: the batch, the length of a sequence, ...
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a report that is sent to others leaves out: source lines, host, user, command line, settings, and folders.
 #pragma once
 

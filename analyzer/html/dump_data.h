@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One dump as data of a page: what report says of it, and its tensors, storages and stacks as columns.
 #pragma once
 

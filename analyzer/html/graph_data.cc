@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "html/graph_data.h"
 
 #include "text/text.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The autograd graph of a dump as columns: nodes, edges, saved tensors.
 #pragma once
 

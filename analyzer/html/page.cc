@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "html/page.h"
 
 #include "dump_generated.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The web report: one file that a browser opens from disk, without any network. Its data are a JSON head and columns of
 // numbers (payload.h); dump_data.cc and analyzer/web/src/data.ts have the fields.
 #pragma once

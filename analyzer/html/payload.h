@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data of a web report: one JSON value, and beside it columns of numbers, which a browser reads a hundred times
 // faster than JSON. Packed as: length of the JSON (u32, little endian), the JSON, padding to 8 bytes, the columns;
 // deflated (zlib's format, which browsers decode by themselves), in base64.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers of other verbs as parts of a page, in the words of the command line: what grew, what leaks, why memory ran
 // out.
 #pragma once

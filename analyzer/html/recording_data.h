@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recording as part of a page: what timeline says of it, and what was alive at many moments of it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stacks of a dump as columns of a page: every stack once, as a tree whose leaves are stacks, innermost frame last.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "html/state_over_time.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each allocation site had alive at moments of a recording, and what it allocated in between.
 #pragma once
 

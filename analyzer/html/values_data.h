@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values files as parts of a page: statistics over steps, histograms, calls of modules.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What analyzer/web/build.py makes of the sources under analyzer/web.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameters that were added entry by entry while the program was in use.
 //
 // Not thread-safe.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When the things that a suspect holds were created: at how many different times, and whether it goes on.
 //
 // Not thread-safe.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Containers that only grow, and storages that only C++ holds and that become more.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A finding of `leaks`: memory that is kept longer than it should be, as codes, names of the program, and numbers.
 // The sentences are in text/leaks/phrases.h.
 #pragma once

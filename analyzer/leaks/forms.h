@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What texts of references have in common: "losses[3]['loss']" is "losses[*][*]".
 //
 // Context: any.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors that the program has no use for any more and that are still there: in unreachable cycles, in the frames of an
 // exception that somebody keeps. One dump is enough.
 #include <algorithm>

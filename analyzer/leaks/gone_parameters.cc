@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameters that an optimizer keeps, with its state, after their module is gone: nothing but the optimizer refers to
 // them, and they become more. Those that are in no group any more need not become more: no step comes to them, so that
 // one dump is enough.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cycles through the autograd graph that only C++ sees: a leaf whose gradient has a graph that leads to the leaf, an
 // object of a saved-tensor hook that keeps its own output. Python's garbage collector cannot break them. Nothing else
 // leads to what is reported here, so one dump is enough.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a number of things changed over the dumps of one run, and whether that looks like a leak.
 //
 // A leak piles up: what was made in each part of the time is still there at the end. A warm-up, a cache that fills

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs that reach back through the steps: kept by a container of losses, a running sum, or a state that is carried
 // on.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of what was ever made is still there: what has leaked is, what comes and goes is not.
 //
 // Context: any.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs that become larger from step to step, as in a curriculum of longer sequences, make everything that is computed
 // from them larger. What was joined to the earlier data each time (`all = torch.cat([all, x])`) becomes larger, too,
 // but is itself the first that does so in a step.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor that stays the same and whose storage is made larger each time: `buffer.resize_(n)`, `x.data = longer`.
 #include "dump/sort_by_serial.h"
 #include "leaks/leak_analysis.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dumps that findings look into, with what several of them ask: who holds what, what would go away with it, and
 // what grew. Built once a command; each family of findings is a function that adds its own (one file a family).
 #pragma once

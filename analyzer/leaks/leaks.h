@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What leaks: places that grew from dump to dump, and findings with their evidence. A program that does not leak gets
 // none; one dump alone gives those findings that need no growth.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Local variables of nn.Modules' calls that run: what they hold goes when the call returns, so it cannot grow from step
 // to step.
 #pragma once

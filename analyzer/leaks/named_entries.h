@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Entries of an nn.ModuleDict are attributes: "model.lora_A.de.weight" and "model.lora_A.fr.weight" are alike but for
 // one name.
 //

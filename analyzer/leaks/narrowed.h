@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Of several containers that are written alike up to their indexes, such as the lists in one list or in one dict, the
 // one that grows.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameters that are kept twice, and leaves that gather gradient for nobody. One dump is enough.
 #include <algorithm>
 #include <map>

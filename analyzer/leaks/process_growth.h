@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the memory of a process consists of beside tensors, and by how much each part grew from dump to dump. Parts that
 // not every dump knows are left out.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of the process that grows and is in no tensor.
 #include <algorithm>
 

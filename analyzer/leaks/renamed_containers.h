@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Containers that other dumps name otherwise: a list that was handed on, or two that refer to the same, of which now
 // the one and now the other has the shorter name.
 //

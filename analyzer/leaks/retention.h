@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What would go away if some tensors or graph nodes were freed: everything that can be reached from them and from
 // no other root.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one variable or container refers to in every dump.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Since when a program can have been at a site. Sites are numbered in the order in which they were first seen, so that
 // one that has freed nothing, and whose oldest tensor or block says when it was first seen, dates those after it.
 //

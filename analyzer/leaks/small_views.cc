@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small views that keep large storages: `kept.append(batch[0])`. One dump is enough.
 #include <algorithm>
 #include <map>

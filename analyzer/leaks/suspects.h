@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one dump alone shows of growth. A leak has been fed since it began: what it holds was created at many different
 // times, up to now, and hardly anything that was allocated at the same sites has been freed. Parameters, optimizer
 // state, a data set in memory and a cache that is warm were created at one time; a queue, a replay buffer at its limit

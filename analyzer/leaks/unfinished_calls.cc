@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Local variables of more and more calls of one function that do not end: threads that wait for ever, generators that
 // nobody closes. Each call has its own variable of the same name.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who owns which bytes: every live byte of a dump belongs to exactly one item, so that sums over items equal the
 // totals.
 //

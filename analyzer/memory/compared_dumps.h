@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dumps that are compared: opened, in order of time where they are of one run, with one selection each.
 #pragma once
 

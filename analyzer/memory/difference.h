@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What changed between two or more dumps: the totals, the tensors that came and went, and every group's growth.
 //
 // Dumps of one run (equal run_id) are compared tensor by tensor through their serials, and memory through the serials

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whose the memory is that CUPTI saw the driver give out: what torch's allocator and calls of the CUDA runtime explain,
 // and what only CUPTI saw (NCCL, cuBLAS and others that call the driver themselves).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a person wrote in a filter, compared with what the dumps have: a value that can match nothing is a mistake, and
 // where a filter matches nothing the answer says which one, and what there is instead. Data only; the sentences are in
 // text/filter_words.h.

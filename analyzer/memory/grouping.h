@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump's items and tensors summed up by a property: place, dtype, device, ...
 //
 // Bytes of an item count for the group of its owner, each tensor counts for its own group (selection.h says how the two

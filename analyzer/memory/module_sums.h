@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes by nn.Module, as the tree that the model is: a module's line includes the modules in it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names, categories and holders for a moment of a recording: from dumps that the same process wrote.
 #pragma once
 

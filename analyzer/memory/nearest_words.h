@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For somebody who mistyped: which of some words were probably meant.
 #pragma once
 

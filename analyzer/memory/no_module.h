@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an answer prints in place of a module's path where a tensor or a block has none. Whether that means that it is
 // in no nn.Module depends on how much of the program's modules this dump knows.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump with everything that is asked of it: names of its frames, its allocation sites, whose bytes they are, who
 // holds them. Not thread-safe.
 #pragma once

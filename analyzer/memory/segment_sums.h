@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a device's segments add up to, by stream and pool, and in how many pieces the free memory in them lies.
 //
 // torch's caching allocator takes segments from the driver, allocates blocks in them, and keeps what is freed. A free

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which tensors and items of a dump a question is about: the filters that report, list, diff and check share.
 //
 // A filter chooses tensors, and totals follow: memory is selected with the tensors that lie in it. Filters of a tensor

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of one dump for another of the same run: a tensor has one serial in all of them.
 //
 // Not thread-safe. Linear in both dumps.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of balance.h that torch allocated: tensors, blocks in no tensor, rounding.
 #include <algorithm>
 #include <map>

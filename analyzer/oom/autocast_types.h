@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What float32 memory would take under torch.autocast, and what its copies would take.
 //
 // Types follow the edges of the autograd graph: products make 16 bits, softmax, norms and losses make float32,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who has a memory: a tree of parts (part.h) whose sums agree to the byte.
 //
 // A part that has parts below it is the sum of these wherever all of them are known; what numbers leave open is a part

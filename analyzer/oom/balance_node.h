@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A part of a balance: who has how much of a memory, as codes, names of the program, and numbers. The words are in
 // text/oom/balance_phrases.h.
 #pragma once

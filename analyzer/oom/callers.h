@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who asked for memory that is in no tensor: read from native stacks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables that were computed from their own earlier values, again and again: a running sum of losses, a recurrent
 // state that was not detached. Seen in one dump: below the node of such a variable lie nodes that the same place made.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What torch.utils.checkpoint around the calls of some modules would have freed by now.
 //
 // Checkpointing a module drops what its forward pass saved for backward and computes it again when backward comes to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What torch's caching allocator keeps of a device and does not use: how much of it, in which pieces, and why a request
 // could not be served from it.
 //

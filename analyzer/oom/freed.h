@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which blocks of a device's allocator become free when some tensors go.
 #pragma once
 

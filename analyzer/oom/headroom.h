@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a request would fit once something is freed, on a device or on the host, and what is too little to matter.
 //
 // On the host a block of malloc's that is mapped by itself goes back to the system when it is freed, and what lies in

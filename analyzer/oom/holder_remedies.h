@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Python holds and could free: garbage, containers, running sums, states that were not detached.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host's side of balance.h: what of a limit this process has, and what it has it for.
 #include <algorithm>
 

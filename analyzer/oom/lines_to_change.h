@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lines of a program at which a remedy is applied, read from the stacks of the dump: where a module is called,
 // where the loop calls the model.
 //

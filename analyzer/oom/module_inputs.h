@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs of modules that nothing keeps now, and that torch.utils.checkpoint would keep to compute the modules again.
 //
 // An edge of the graph that leaves a module leads to the node that made an input. The input is kept now where it is

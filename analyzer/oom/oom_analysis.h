@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happened when memory ran out, in the order in which a person asks: what failed, whose memory it is, where the
 // most of it was made, what grew, and what would make room.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the program could do otherwise: compute no graphs, compute activations again, take a lighter step, a smaller
 // batch, fewer bits.
 #pragma once

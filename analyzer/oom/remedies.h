@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What would have to go for a request to fit: each remedy has its rule here, and says nothing where its rule does not
 // hold.
 #pragma once

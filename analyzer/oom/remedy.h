@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Something that would make room for a request, what it takes, and how much it would give.
 #pragma once
 

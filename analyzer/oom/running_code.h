@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the program was doing when memory ran out, read from Python stacks: which loop ran, whether a backward belongs
 // to it, whether an optimizer's step ran.
 #pragma once

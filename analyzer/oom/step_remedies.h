@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What helps where an optimizer takes the memory. In its step activations are gone: what is there are parameters,
 // gradients, the optimizer's state, and what the step itself makes.
 #pragma once

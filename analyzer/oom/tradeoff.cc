@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "oom/tradeoff.h"
 
 namespace tensorscope::analyzer::oom {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a remedy costs besides the work of finding it: time of each step, other results, a change of the program.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a tensor is for, as far as a dump tells: by what it is linked to, which slot, container or variable holds it,
 // and who made it. Nothing rests on which function happens to run at the dump, so that a tensor has one category as
 // long as the same things hold it. Everything else is "unknown": a guess that looks like a fact is worse than none.

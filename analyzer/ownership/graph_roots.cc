@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ownership/graph_roots.h"
 
 #include <array>

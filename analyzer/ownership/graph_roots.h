@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why a node of the autograd graph is still there: the shortest way from it, user by user, up to a tensor or a node
 // that Python holds. One breadth-first walk from all of these at once; a graph may be as deep as a program is long.
 #pragma once

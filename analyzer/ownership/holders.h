@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each live tensor is called, why it is still alive, what it is for, and which module it belongs to: put together
 // from Python's references, the autograd graph, gradient links, views and storages. Everything rests on a link, a slot
 // or a holder, never on what a name looks like; what nothing tells stays "unknown".

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ownership/memory_category.h"
 
 #include "tensorscope/rules/user_code.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an allocation of a recorded run is for: as a dump of the run says, where it is in one; else inferred from its
 // call stack and from how long it lived.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many names as one text: the two forms that matter most.
 #include "ownership/holders.h"
 #include "tensorscope/rules/name_forms.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which tensors are outputs of which modules' calls, by evidence of the autograd graph and of what Python holds.
 //
 // A tensor was computed where its creating node's forward stack says, inside some calls of modules, one in the other.

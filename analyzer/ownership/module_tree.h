@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Module paths as a tree, with the numbered siblings of equal structure found: "layers.0" to "layers.31" make one class
 // "layers.*". Structure is what hangs below: own marks (a number for each thing that happened in the module), children
 // by name, and for numbered children which numbers there are. Linear in the length of all paths; no recursion.

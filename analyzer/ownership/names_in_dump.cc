@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ownership/names_in_dump.h"
 
 namespace tensorscope::analyzer {

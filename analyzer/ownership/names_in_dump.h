@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one dump says of the tensors and the memory of its run.
 #pragma once
 

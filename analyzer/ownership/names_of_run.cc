@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ownership/names_of_run.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What dumps say of the tensors and the memory of one run, for a moment of a recording of it: that has neither names
 // nor holders. A tensor, an allocation and a call stack have one number in everything that a process writes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What keeps each tensor of a dump alive, in words, the closest first.
 #pragma once
 

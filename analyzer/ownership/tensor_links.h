@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The links of a dump's tensors to each other and to the autograd graph, both ways: whose gradient a tensor is, which
 // node it came out of, which slots hold it. Linear in tensors and graph.
 #pragma once

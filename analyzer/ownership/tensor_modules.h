@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which nn.Module each tensor belongs to: the owner of a parameter, buffer, gradient or optimizer state; else the one
 // whose forward made it. A module's path is kept once, however many tensors it has.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each tensor of a dump is called, all names, the best first (holders.h says which that is).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One process that is asked for dumps, and where they appear.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is loaded into a process that runs already.
 #pragma once
 

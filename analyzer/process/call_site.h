@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which function a call instruction has called: read from the instruction before the address that the function returns
 // to. x86-64; other machines: not known.
 //

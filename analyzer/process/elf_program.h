@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a program file is, as far as a preload depends on it: read before `run` starts it.
 #pragma once
 

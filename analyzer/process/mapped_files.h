@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files that another process has mapped, and where their functions are in it.
 #pragma once
 

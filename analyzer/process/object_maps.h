@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What /proc/PID/maps says of the objects that the loader has mapped.
 #pragma once
 

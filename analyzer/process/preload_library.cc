@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "process/preload_library.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where libtensorscope.so is: TENSORSCOPE_LIB, or with this program in a build tree, an installation or a Python
 // environment.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of another process that this one may trace; the process goes on meanwhile.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "process/python_attach.h"
 
 #include <fcntl.h>

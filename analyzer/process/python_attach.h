@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads libtensorscope.so into a running Python program by a script that the program's own interpreter runs
 // (remote_interpreter.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of functions in a stopped thread of another process, after which the thread is as it was: its registers, those
 // of the floating point unit, its signal mask, errno and the system call that it was in.
 //

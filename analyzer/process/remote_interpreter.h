@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CPython of 3.14 and later runs a script for a debugger: the debugger writes the script's path into the state of a
 // thread, and that thread runs it when it is next between two instructions of Python (PEP 768, what sys.remote_exec()
 // does). Nothing is stopped, and no lock of libc's is held there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads libtensorscope.so into a process that runs already and starts it there.
 //
 // A CPython that takes scripts does it itself (python_attach.h). Any other process is stopped for some milliseconds to

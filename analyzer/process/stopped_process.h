@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Another process whose threads are stopped by ptrace(2), and go on as if nothing had happened: system calls that were
 // interrupted are restarted by the kernel. Linux, x86-64.
 //

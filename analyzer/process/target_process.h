@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Another process as /proc shows it: whether tensorscope is awake in it, how it is asked, and where its dumps will
 // appear. Linux only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the threads of a stopped process stand: whether a function may be called on one of them as if it had called it
 // itself, with no lock of the loader's or malloc's held.
 #pragma once

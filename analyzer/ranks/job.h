@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which dumps belong together: the ranks of one job, the dumps of each, and the moments at which all of them wrote one.
 //
 // A job is what has the same Process::job. Where a rank was started again (another run), its newest process counts. A

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names that many dumps have in common, each kept once. Any thread.
 #pragma once
 

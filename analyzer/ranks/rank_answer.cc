@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ranks/rank_answer.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is the same on all ranks of a job and what differs: rows of one category, module or allocation site each, ranks
 // that hold more or less than their peers, how the ranks change from moment to moment, and who ran out of memory first.
 // Numbers and names; the sentences are in text/ranks/report.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is kept of one dump of a job once it has been read: sums by category, module and allocation site. The dump
 // itself is freed, so that a thousand of them need the memory of one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Leaks over ranks: what `leaks` finds in the dumps of each rank, the same finding of several ranks as one.
 #pragma once
 

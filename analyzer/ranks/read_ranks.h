@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the dumps of a job, several at a time, and keeps of each what RankDump has.
 #pragma once
 

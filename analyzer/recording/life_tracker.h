@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Follows steps and backward passes through a recording, and says of an allocation which of them it has outlived.
 #pragma once
 

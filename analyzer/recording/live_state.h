@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is alive while a recording is replayed: objects, and the counters that a dump has of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A moment of a recording, as a user names it behind the file: FILE@peak, @12.5s, @step=40, @step=40:peak, @oom, @end.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A moment of a recording becomes a dump's bytes, and these are read as any dump is.
 #include <algorithm>
 #include <array>

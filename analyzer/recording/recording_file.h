@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recording: segments, each with what was alive when it began, and what happened afterwards, in order. The file may
 // still grow, may be cut off, damaged or of a newer version.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names with dots: "model.layers.3.attn".
 //
 // Context: any.

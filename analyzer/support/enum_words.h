@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table of words for the values of an enumeration, checked by the compiler to have each value.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ends a command: one family of exceptions, each caught where the exit status is decided (cli/command_line.cc).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers of rows by 64-bit keys (addresses): one array, open addressing.
 //
 // Not thread-safe.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An ELF file that is open for reading, by libelf.
 #pragma once
 

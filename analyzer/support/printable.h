@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text from a dump is untrusted: file names, thread names, command lines. Before any of it reaches a terminal
 // or a person it goes through here.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kernel says of a process: files below /proc/PID (proc(5)).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens files whose names come from a dump. Only a regular file of a real file system is ever opened for reading: what
 // a path leads to is looked at first (O_PATH), so that no device, pipe or file of /proc and /sys is touched.
 #pragma once

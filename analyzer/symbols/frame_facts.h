@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the Python stacks of a dump tell about whatever was made there, worked out once for every frame of the trie: the
 // calls of nn.Modules around it, and whether torch's own data loading, optimizers or modules were at work.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What native stacks tell about what was made there where no Python stack does: a C++ program, or a thread of torch's.
 // Functions are named when they are first asked for.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names for return addresses of the target: which object, which file on this machine that is (or no longer is), which
 // functions.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a site is called: the one line that a person wants to see, its whole stack, and keys that mean the same place in
 // another dump or another run.
 //

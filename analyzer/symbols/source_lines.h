@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines of source files, for showing beside a frame: those that the dump brings along, and where the user named a
 // folder, lines of the files in it. No file is opened otherwise: the names come from the dump.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Puts a native and a Python stack of the same moment together.
 //
 // Each native frame of the interpreter's evaluation function stands for a run of Python frames: those up to and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resolved addresses of one object, kept on disk by its build-id, so that reading a second dump of the same
 // installation needs no debug information at all. One file a build-id; replaced as a whole; what is damaged or foreign
 // is ignored.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One ELF object on this machine, asked which functions and lines an address of it belongs to: DWARF with inline frames
 // where there is any, else the symbol table. The index is built when first asked.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How names of native frames and source files are looked for, and which files there are.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names for native frames: libdw by build-id, with inline frames, demangled, and a cache on disk.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is not known of call stacks because files that the dump names could not be read here: functions of shared
 // objects, lines of source files.
 //

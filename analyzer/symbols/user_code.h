@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whose code a frame is (tensorscope/rules/user_code.h), in the model's words.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tables/arrow_stream.h"
 
 #include <memory>

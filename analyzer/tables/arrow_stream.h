@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches as an Arrow C stream (https://arrow.apache.org/docs/format/CStreamInterface.html): any Arrow library reads
 // it, and none is needed here. Buffers are those of the batches; each lives until the reader has released it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How columns are written down, and values that may be missing.
 #pragma once
 
@@ -8,7 +9,6 @@
 #include "tables/input_file.h"
 
 namespace tensorscope::tables {
-
 
 inline void text_or_null(ColumnData& column, const std::string& text) {
   if (!text.empty()) column.text(text);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One column of some rows, in the memory layout of Arrow: numbers side by side, a bit each for "has a value".
 #pragma once
 

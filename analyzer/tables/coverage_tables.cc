@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a dump recorded, and with which options.
 #include <span>
 

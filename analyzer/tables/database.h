@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables in SQLite: a file with all of them, or those that a query names in a temporary database.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dumps, and their live memory as `report` counts it.
 #include <span>
 #include <string>

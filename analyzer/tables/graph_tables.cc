@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The autograd graph of a dump: nodes, edges, what they saved; and the nodes that were seen being attached to a tensor.
 #include "dump_generated.h"
 #include "tables/cells.h"

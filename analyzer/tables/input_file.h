@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One file that tables are made of: a dump, a moment of a recording (FILE@peak), a recording, or a values file.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files of one question, numbered from 1. Each is opened when its rows are wanted and closed after that, so that
 // one dump at a time is in memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump's devices: totals, segments and blocks of torch's allocator, the CUDA runtime, CUPTI; and the process's
 // mappings.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables and views as text, from their description: docs/tables.md, `tensorscope query --tables`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables as Parquet files: one a table, or a data set of many dumps that DuckDB and Spark read as it is.
 #pragma once
 

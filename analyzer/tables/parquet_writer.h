@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A Parquet file, plain and uncompressed: pages of optional columns, and at the end what they are, in Thrift's compact
 // protocol. Texts that repeat stand in a dictionary.
 #pragma once

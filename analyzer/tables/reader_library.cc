@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libtensorscope_reader.so: the tables for programs that load them as a library, as Python's package does. A C
 // interface; every function may be called from any thread, one at a time for a reader.
 #include <algorithm>

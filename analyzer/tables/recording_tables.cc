@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recording: its events as they are in the file, steps, the curve of live memory.
 #include "dump/type_names.h"
 #include "tables/cells.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a dump's memory was allocated: sites with their stacks, modules, threads.
 #include <algorithm>
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a dump, a values file or a recording is as tables: rows with typed columns, joined by ids. One description, from
 // which SQLite, Arrow, Parquet and docs/tables.md follow.
 #pragma once

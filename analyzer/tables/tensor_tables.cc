@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump's tensors, what names and holds them, and the memory that they lie in.
 #include <span>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A values file: what was captured, and the calls of modules.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers to common questions, as views over the tables. Their SQL is what SQLite and DuckDB both run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sentences about a word that is none of those it could be, and lists of words within a sentence.
 #pragma once
 

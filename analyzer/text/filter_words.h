@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sentences about a filter that can match nothing, or matches nothing in these dumps.
 #pragma once
 

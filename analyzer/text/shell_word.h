@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file's name as it is typed into a shell.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A text table that fits the terminal: columns as wide as their widest cell, and where that is too much, columns that
 // may leave do, then the flexible ones are cut, the last one first, and where that is not enough, the last one beyond
 // its least width. Cells are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the text goes: how wide it may be and whether it may have colour.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text from dumps made fit for a terminal: no control characters, valid UTF-8, known width.
 #pragma once
 

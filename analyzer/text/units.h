@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers with their units, as every verb prints them, and the sizes and durations that options take.
 #pragma once
 

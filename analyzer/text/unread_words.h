@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a user does about files that a dump names and that could not be read here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Live bytes of each device by category while a recording is replayed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The second look at a recording: curves, steps, sites, lines, lifetimes and spikes, most of it of the timeline's
 // device.
 #pragma once

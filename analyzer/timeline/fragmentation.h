@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of what a device's allocator has reserved is free, and in which pieces: from its segments, as the calls of
 // the device's runtime tell them, and the blocks that lie in them.
 #pragma once

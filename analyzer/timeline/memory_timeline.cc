@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "timeline/memory_timeline.h"
 
 namespace tensorscope::analyzer {

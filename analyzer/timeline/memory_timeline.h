@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known of a recording over time: live bytes of each device and by category, its peak, steps, what sites
 // allocate and for how long, spikes.
 #pragma once

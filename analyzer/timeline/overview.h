@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first look at a recording: how long, which devices, where their peaks are, how allocations ended.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How each allocation of a recording ended, by its serial, in a byte each.
 #pragma once
 

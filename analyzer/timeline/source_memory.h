@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which source lines a recording's allocation sites belong to: every line of the wanted files on the call stack.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds moments at which more was live than on both sides.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recording is looked at, several times, for its timeline.
 #pragma once
 

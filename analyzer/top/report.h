@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The screen of `top`: what a running program holds now, and how it grows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a running program holds, again and again: asks for a dump, reads it, and removes it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A terminal that is drawn on as a whole and tells which keys are pressed; restored at the end, whatever ends it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What of a program's memory is on the screen: how it is grouped, sorted and filtered, and the mark that growth is
 // measured from.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of modules as a tree over the modules' paths: how often each ran, how long, and what it did to memory; equal
 // numbered siblings as one node; the same by name alone, and as a sequence. Numbers and codes only: the words are in
 // text/values/calls.h.

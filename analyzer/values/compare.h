@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two runs value by value: where they part first, what fed that, and how the difference grows. Values are the same
 // where name, operation, place, mode, step, pass within the step and index are: not by position in the file. Numbers
 // and codes only: the words are in text/values/comparison.h.

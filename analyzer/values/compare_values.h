@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether two values are the same, by the best that both files have: elements, hash, statistics. Each is compared with
 // a tolerance that follows from the coarser of both dtypes.
 #pragma once

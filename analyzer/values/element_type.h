@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The elements of tensors, of every dtype, as numbers.
 #pragma once
 

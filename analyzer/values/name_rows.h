@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was captured, one row a name: how many values, what they are, their last statistics and how they went.
 #pragma once
 

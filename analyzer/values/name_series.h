@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How statistics of a name went from step to step, for pictures.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which rows of a values file agree with themselves and with their batch. The others are left out and counted.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values of one name as a table: what an export has one data set for. Files of several ranks become one table.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which values were asked for: by name, step and mode.
 #pragma once
 

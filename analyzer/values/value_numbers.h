@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One number of a value: its mean, its largest element, its share of zeros.
 #pragma once
 

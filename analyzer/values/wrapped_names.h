@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of two runs of which one wraps its model (DistributedDataParallel, torch.compile(), ...): what belongs
 // together.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bundles src/main.ts, style.css and index.html into one file: node build.mjs OUTPUT. The policy in the page allows exactly
 // this script and this style, by their hashes.
 import { createHash } from "node:crypto";

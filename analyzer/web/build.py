@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds the page of `tensorscope html` with Node and writes it as C++: build.py required|try|no FOLDER OUTPUT
 
 FOLDER gets a copy of the sources and the npm packages that package-lock.json names. `try`: without Node, or where the

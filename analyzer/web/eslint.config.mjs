@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What scripts/lint checks of the page beside its types (tsc): mistakes that types allow.
 import tseslint from "typescript-eslint";
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The framing of a dump file. Shared by the writer (preload/dump) and the reader (analyzer/dump); plain C++17
 // without dependencies but xxHash's single header. docs/dump-format.md describes the same for other languages.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events of a recording as bytes: numbers as LEB128, most of them as differences to the event before. Written by
 // preload/recording, read by analyzer/recording.
 //

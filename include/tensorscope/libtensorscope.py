@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stands in for tensorscope's own module where a program runs without it.
 
 Copy this one file beside a program that says `import libtensorscope`. Under the preload the interpreter has a built-in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The framing of a recording: a dump's (dump_format.h) with a magic and chunk types of its own. As a values file, it is
 // whole up to its last chunk at any moment. docs/recording-format.md describes the same for other languages.
 #pragma once

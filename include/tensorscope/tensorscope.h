@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tensorscope's C API for programs that want to ask for a dump themselves.
 //
 // Every function does nothing, and returns TENSORSCOPE_ABSENT or 0, when the process runs without libtensorscope.so:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The framing of a values file: a dump's (dump_format.h) with a magic and chunk types of its own. A file without an end
 // chunk is that of a program that still runs or was killed: everything up to its last whole chunk counts.
 // docs/values-format.md describes the same for other languages.

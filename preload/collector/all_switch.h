@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `tensorscope stop --all`: what the features record and dumps of this process are off until `tensorscope start`.
 // What the program switches on meanwhile stays off until then. Tensors and memory are still tracked, so that what is
 // written afterwards is complete.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C API (include/tensorscope/tensorscope.h).
 #include "collector/collector.h"
 #include "live/tracker.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests to the collector, the profiler's one helper thread (collector_thread.h). It writes all dumps while it runs;
 // without it (it could not start, or is ending) the thread that asks or fails writes the dump itself.
 // It starts when torch appears in the process, blocks all signals and sleeps on a futex until a dump is asked for: a

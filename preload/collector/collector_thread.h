@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The collector thread's life: how it begins, waits for a job, ends for a fork and begins again; and the queue of
 // threads that wait for it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a dump may take, and which of its parts are written: known before it begins, from the sizes of the tables and
 // from what is left under the nearest limit. In a control group no allocation ever fails; one too many is the end of
 // the program.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is wanted of a dump: why it is written, who asked for it and when.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What features want of the collector thread. They are earlier rooms, which the collector does not know: each is added
 // at activation (hooks/features.h), and the order in which they are added is the order in which they are called.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The collector's thread and CPython's warning about fork in a process with threads (3.12 and newer).
 //
 // Context: the forking thread, in pthread_atfork handlers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dumps at growth: when live bytes over all devices have grown enough since the last such dump, and which of these
 // dumps are kept.
 //

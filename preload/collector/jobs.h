@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the collector is asked for, and doing it: dumps for signals, at growth, near a limit and for a request file; a
 // dump, or other work, for a thread that waits.
 #pragma once

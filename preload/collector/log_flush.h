@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When the lines of the log (support/log.h) are written: by the collector before it sleeps, and at the process's end.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Growth as it is watched in this process: limits that come near (memory_watch.h) and new peaks (growth_watch.h).
 //
 // An allocation costs one comparison of live bytes with a mark that the last look has left in the device table; the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When too little is left under a limit: a decision from numbers alone.
 //
 // A limit is low where less is left than the share; that is reported once, and again only after more than twice the

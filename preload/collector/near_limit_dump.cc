@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump near a limit of memory, for a thread that waits as long as it may.
 #include "collector/near_limit_dump.h"
 

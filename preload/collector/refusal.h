@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump that is not written: one line on standard error, and an answer for the `tensorscope` that waits for it.
 //
 // Context: collector, or the thread that stands in for it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Requests from outside without a signal, for programs that do something of their own at each SIGUSR1: a file in
 // /dev/shm whose name holds this process's id and start, written by `tensorscope snapshot --no-signal`, `stop` and
 // `start` (include/tensorscope/rules/request_name.h). The collector looks for it about once a second, which costs one

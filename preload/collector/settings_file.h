@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The settings of a program that tensorscope was attached to, for who asks it for dumps: a program that was started
 // under the profiler has them in its environment. They are in a file without a name, which the collector thread keeps
 // open in its own descriptor table; others of the same user find it in /proc/PID/task/TID/fd.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/step_dumps.h"
 
 #include <fcntl.h>

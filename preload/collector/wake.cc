@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/wake.h"
 
 #include "support/locks/futex.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The word on which the collector thread sleeps. Context: any, signal handlers too.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "collector/write_dump.h"
 
 #include <errno.h>

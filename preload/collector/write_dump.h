@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes one dump: phase 1 (tables, stacks, metadata, totals; no GIL), phase 2 (names, with the GIL, with a time
 // limit), the name of the file, and the line on standard error.
 //

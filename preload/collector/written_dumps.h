@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dumps that this process has written so far, and what the next one is called.
 //
 // Context: collector; fork child: made anew.

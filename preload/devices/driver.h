@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the driver reports about CUDA devices, asked on a thread of its own with a limit on the time: a driver that
 // hangs must not hang the dump.
 //

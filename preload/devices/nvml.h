@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The few functions of NVML that tell who uses a device's memory. No header of NVIDIA's is needed: names, structs and
 // numbers are those of nvml.h (11.0 to 13.0; the ABI of a name never changes, a new one gets a new suffix).
 //

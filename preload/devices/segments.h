@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Segments of device memory that torch's allocator took from the runtime, and the blocks that it cut them into: rows of
 // the DEVM chunk.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file that is appended to while the program runs: values, a recording. No descriptor is kept: each append opens the
 // file by its name, looks whether it is still the one that was made, and closes it. What cannot be written whole is cut
 // off again, so that the file is whole up to its last chunk at any moment; it never takes the name of another file.

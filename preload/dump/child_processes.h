@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many child processes this process has, and their memory.
 //
 // Context: collector.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One chunk of a dump: a FlatBuffer that is finished and appended to the file.
 //
 // Context: collector. It allocates.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where chunks go: a dump, or a file that is appended to.
 //
 // Context: collector. One thread at a time an object.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUPM and KERN chunks: what CUPTI reported.
 //
 // Context: collector. Appends to `file` and returns false where that fails; writes nothing where CUPTI was not asked.

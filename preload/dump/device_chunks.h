@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The chunks about memory of devices that torch's reports do not report: RUNT, the blocks taken from the CUDA runtime,
 // and DEVM, what the driver and torch's allocator say of each device on which this process has allocated.
 //

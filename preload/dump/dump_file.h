@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump file being written: a file without a name in the dump's folder (O_TMPFILE), chunks appended with raw writes,
 // and a link that never replaces another file once everything is there. Of a process that is killed nothing is left.
 //

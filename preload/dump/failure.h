@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known of a request for memory that failed, or of a limit that is near: the FAIL chunk, and what the short
 // report on standard error says first.
 //

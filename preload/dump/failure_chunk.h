@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The FAIL chunk: what failed, in a dump of reason out_of_memory or low_memory.
 //
 // Context: collector. Appends to `file` and returns false where that fails.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dump/fork_gate.h"
 
 #include "support/locks/mutex.h"

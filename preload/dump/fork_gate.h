@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps fork and the first phase of a dump apart: what phase 1 holds (the loader's lock inside dl_iterate_phdr, table
 // locks, a half-written file) must not be copied into a child. Phase 2 is not covered: the forking thread may hold the
 // GIL that phase 2 waits for.

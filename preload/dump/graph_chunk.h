@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GRPH chunks of a dump.
 //
 // Context: collector.

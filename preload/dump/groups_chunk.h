@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The chunk of torch.distributed's process groups.
 //
 // Context: collector.

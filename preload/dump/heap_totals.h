@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What malloc says about itself: allocated bytes, and free bytes that it keeps.
 //
 // Context: collector, no table lock held. The question itself (mallinfo2) takes each arena's lock and walks the arena's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is mapped into this process, by name: resident bytes of each library, mapped file, and what has no file.
 //
 // Context: collector, no lock held, between the phases. The kernel walks the page tables for it, some 5 ms a gibibyte,

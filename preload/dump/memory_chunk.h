@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The chunk of what the process's memory is: Python's own heap, what is mapped, and who holds
 // shared memory.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where something was made, in one line as the analyzer says it (tensorscope/rules/headline.h).
 //
 // Context: collector. No memory is needed but for demangling; where there is none for that, names stay mangled.

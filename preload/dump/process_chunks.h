@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The chunks of a dump that describe the process and the dump itself: PROC, TOTL, STEP, COVR, NAME, END!.
 //
 // Context: collector. Each function appends to `file` and returns false where that fails.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The REFS chunk: who refers to each tensor in Python, as phase 2 found it.
 //
 // Context: collector. Appends to `file` and returns false where that fails.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who holds what lies in shared memory, the files of /dev/shm: this process, other processes as far as /proc lets them
 // be read, and nobody. A file that was removed and is still open or mapped holds its memory, too: PyTorch removes those
 // of its tensors at once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The strings of one dump, each once; index 0 is the empty string.
 //
 // Context: collector. Not for use under a table lock: it allocates.

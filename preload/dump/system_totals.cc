@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dump/system_totals.h"
 
 #include "support/small_file.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The chunks of a dump that hold tables but not tensors: allocations, sites, stacks, code, threads, modules, strings.
 //
 // Context: collector. Each function appends to `file` and returns false where that fails.

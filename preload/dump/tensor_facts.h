@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the short report of an out-of-memory dump needs of each tensor row, kept while the rows are written. A dump does
 // not depend on it: where there is no memory for it, nothing is kept.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which tensors an object of a class of its own is made of: the indices and values of a sparse tensor, what a
 // functional or functorch wrapper wraps. Any word of such an object that is the address of a live tensor is a reference
 // to it.

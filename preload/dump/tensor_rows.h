@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The TENS and NODE chunks: the rows of the copied tables, joined with what live tensors and nodes say of themselves.
 //
 // Context: collector.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "find_nan/checked_operation.h"
 
 #include <pthread.h>

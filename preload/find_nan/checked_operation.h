@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One running operation as --find-nan follows it: its arguments, what was known of their values before, and its
 // results.
 //

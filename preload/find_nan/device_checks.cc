@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "find_nan/device_checks.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --find-nan for tensors in a device's memory: what modules return, and gradients before an optimizer's step, are
 // reduced to one number each on the device, and the numbers are read once a step. By torch's own operations, called
 // from Python: hooks of torch.nn and torch.optim, registered when the first tensor on a device is seen.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks what modules return, and gradients before an optimizer's step, on the device.
 
 The largest magnitude is not finite where any element is not. One kernel for each tensor, no memory but a number that is kept for it, no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "find_nan/find_nan.h"
 
 #include <errno.h>

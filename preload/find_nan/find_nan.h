@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --find-nan: looks at the results of every operation and names the first one that makes a NaN or an infinity out of
 // finite inputs, told apart from those that pass it on.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Findings of --find-nan that may turn out to be none: what is left of them at the end of the outermost operation, and
 // in a backward pass at the end of the node, decides. The first one that is confirmed is said; after an infinity the
 // first NaN is, too. The others are counted.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a finding says of the operation that made it, and saying it.
 //
 // Context: describe() in the callbacks of operations, report_finding() where no guard is held.

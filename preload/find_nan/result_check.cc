@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "find_nan/result_check.h"
 
 #include "live/tensor_table.h"

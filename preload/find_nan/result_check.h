@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a result of an operation is finite: from what is known of its arguments, or by reading it.
 //
 // Context: the callbacks of operations.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known of the values in storages of tensors, by the storage's address and that of its memory: who wrote them
 // last, and whether they are known not to be finite.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The moment at which torch appears in the process: the first hooked call wakes the profiler.
 #pragma once
 

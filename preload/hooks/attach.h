@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A profiler that is loaded into a process that runs already (tensorscope attach; ctypes): nothing was bound to it, and
 // tensors are there that it has not seen.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The features that the collector thread serves (collector/features.h): a new one is added here.
 #pragma once
 

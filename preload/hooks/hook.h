@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a hook is made of: the real function behind it, six integer registers, and the guard.
 //
 // A hook forwards all six integer argument registers and the returned word, whatever the function's signature: a

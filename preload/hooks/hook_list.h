@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every name that libtensorscope.so exports, in lists that nothing else repeats: declarations, the look-up of the real
 // functions, the start-up self-check, the linker's version script and the test of the exported symbols all come from
 // here. Adding a hook is one line here and its few lines in the file of its subject. Macros only: the version script is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The list of hooks (hook_list.h) as a table.
 //
 // Context: any: constants.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds what the loader has bound already. A library that is preloaded comes first in the search for each name; one
 // that is loaded into a running process comes too late for that, so the slots of the objects that are there are
 // written: the same slots through which a preloaded library is reached (self_check.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A function of libc that the preload stands before, as the next library in the global scope defines it.
 //
 // Context: any; the first call looks the name up (dlsym), later ones cost one load.

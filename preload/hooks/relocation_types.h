@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Relocations after which a word of an object holds the address of a symbol (the processor's ELF supplement).
 //
 // Context: any: constants.

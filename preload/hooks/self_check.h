@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does what torch calls arrive at the hooks? For every library of torch in the process: which hooked names it defines
 // or needs, and whether the slots through which it calls them hold our address. The answer goes into the coverage
 // record.

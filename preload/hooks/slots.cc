@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "hooks/relocation_types.h"
 #include "hooks/self_check.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of the loaded objects are PyTorch's.
 //
 // Context: any; no lock, no malloc.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sharded hash table from an object's address to a row: what the tables of tensors, allocations and autograd nodes
 // are made of.
 //

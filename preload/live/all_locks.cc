@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "live/all_locks.h"
 
 #include "live/allocation_table.h"

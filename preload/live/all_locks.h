@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All locks of the live tables together, always in one order: for a snapshot and around fork.
 //
 // Context: collector, fork handlers. Hooks hold one lock at a time, so no order of theirs can cross this one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every live allocation that a tensor's storage may be made of: c10's CPU allocator, mapped and shared memory, caching
 // allocators of devices; and exact totals for each device.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "live/device_table.h"
 
 namespace tensorscope::live {

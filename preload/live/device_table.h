@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices that were seen, each with its bytes, their peak, and what the device's own allocator last reported.
 //
 // Context: hook, collector. Lock-free. `bytes_made` and `bytes_gone` are called under the lock of the allocation's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "live/event_log.h"
 
 #include "live/thread_table.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happens to the tables, event by event, for who records it (recording/). Nothing is kept while nobody asks.
 //
 // Events wait in lanes. A thread writes to a lane of its own, or where there are more threads than such lanes, under a

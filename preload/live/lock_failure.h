@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happens when a lock of the live tables cannot be had within its bound: recording goes off, coverage and one line
 // on standard error say so, and the program goes on.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Autograd nodes that were seen being attached to a tensor, so that what their backward allocates can be led back to
 // the forward line.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors that were there before the profiler was, in a process that it was attached to (hooks/attach.h).
 //
 // Context: as each function says.

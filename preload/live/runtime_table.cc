@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "live/runtime_table.h"
 
 #include "live/serials.h"

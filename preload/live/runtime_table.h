@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every live block that was taken from the CUDA runtime by a call that the preload saw: segments of torch's caching
 // allocator, pinned host memory, and what other libraries allocate.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one sequence of serial numbers: every tensor, allocation and node gets the next, under the lock of the shard that
 // it is put into, so that under all locks "serial up to the newest" and "in the tables or already gone" are the same.
 //

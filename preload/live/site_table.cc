@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "live/site_table.h"
 
 #include "live/lock_failure.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Allocation sites: each (native stack, Python stack) pair once, with exact counters.
 //
 // Context: hook. Look-up is lock-free; a pair that is new takes one spin lock. Counters are atomics, changed by the

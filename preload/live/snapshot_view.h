@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A consistent copy of all tables at one instant, and safe looks at tensors that are still alive afterwards.
 //
 // Context: collector. take() holds every table lock while it copies (a few ns an entry); nothing is allocated under

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the program's steps ended, by serial: so that a dump says in how many different steps its rows were made. A
 // step is what the program says it is, else a step of an optimizer where these are counted, else all up to the first
 // graph node that is made after a backward pass.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The serial of a live tensor by its address.
 #pragma once
 

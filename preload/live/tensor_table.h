@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every TensorImpl that is constructed and not yet destroyed.
 //
 // Context: hook, collector. An event holds one shard's lock for well under a microsecond.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "live/thread_table.h"
 
 #include <sys/prctl.h>

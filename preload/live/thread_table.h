@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads that made something: kernel id and name, as of a thread's first event.
 //
 // Context: hook (once a thread), collector. Bounded: after 65,536 threads a new one is entered under its name alone (id

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one door between hooks and tables: a hook says what happened, the tracker adds serial, stack, thread and time
 // and keeps the tables and counters exact.
 //

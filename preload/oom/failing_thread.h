@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The moment of failure: what a thread does that is about to throw an out-of-memory error. Nothing has been unwound,
 // the failed operation's temporaries are alive, and so are the Python frames.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which failures lead to a dump: a program that catches the exception and tries again may fail a thousand times.
 //
 // Context: the failing thread; any number of them. One bounded spin lock, no allocation. Constinit, never destroyed.

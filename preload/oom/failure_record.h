@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the calling thread's last requests for memory came to, as the hooks saw it: by the time an exception is thrown,
 // the numbers that led to it are gone but for these.
 //

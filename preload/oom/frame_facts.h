@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Python stacks tell about what was made there, for every frame of the trie: whether torch's data loading,
 // optimizers or modules were at work.
 //

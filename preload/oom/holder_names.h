@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What holds a tensor, in a few words: "model.fc1.weight", "train.py: history[3] (list)", "gradient of
 // model.fc1.weight", "saved by ReluBackward0.result"; and many such names as one.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who has the memory of a device at the moment of a failure: its live bytes by category and by item, each byte once.
 // The analyzer's categories by the same rule (tensorscope/rules/category_judge.h), from what a dump has in hand: where
 // it takes native functions' names or the way through the graph, the category is unknown here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the report on an out-of-memory error says, collected from the tables, the driver and what Python holds.
 //
 // Context: collector, after the dump has its name. What needs memory that is not there stays unknown.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Address space kept for the moment at which there is none: what a dump allocates at the least, given back to the
 // system when a dump of a failure begins. It is never touched, so it costs no memory; it does count against RLIMIT_AS.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report on standard error at once when memory ran out or nearly did: what was asked for, where, who has the
 // memory, what could be freed, and how to read more. At most 25 lines, in one write.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bridge to the interpreter, where there is one: what needs the GIL and Python's own API.
 //
 // The API is resolved at run time from the loaded objects (static python, libpython, or libpython opened later);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The module `libtensorscope` that a program imports under the preload: dump(), name(), active(), and what other rooms
 // add.
 #pragma once

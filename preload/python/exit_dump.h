@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dump at the normal end of a Python program: made by a function that the interpreter's atexit module calls while
 // the interpreter is still whole. It is registered when torch appears, so it runs after what the program registers
 // later.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "python/file_bytes.h"
 
 #include <errno.h>

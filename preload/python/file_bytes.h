@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What our Python sources call to read a file: the interpreter's open() would take a number of the program's descriptor
 // table (support/private_descriptor_table.h).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GIL with a time limit. PyGILState_Ensure() blocks without bound, and never returns once the interpreter is being
 // finalized; so a short-lived thread of its own takes the GIL, and who asked waits no longer than it wants to.
 //

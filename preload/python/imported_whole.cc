@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "python/imported_whole.h"
 
 #include "python/heap_inspector/graph/attributes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Context: any thread that holds the GIL; not inside a hook.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python's own C API, resolved at run time from whatever is loaded (a static python, libpython, or a libpython opened
 // later): nothing is compiled against Python, one binary serves CPython 3.8 to 3.15.
 //

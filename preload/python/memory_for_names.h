@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much memory finding names may take: never so much that the program has none.
 //
 // Context: any.

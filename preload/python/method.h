@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A function of ours that Python can call, as the interpreter wants it described.
 //
 // Context: any; Python calls the functions with the GIL held.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every call of a torch.nn module that Python runs, seen where the interpreter enters torch.nn.Module._call_impl, which
 // calls of a module go through, those of classes with a __call__ of their own among them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names that the program gave its tensors by libtensorscope.name(), kept as long as the tensor lives.
 //
 // Context: with the GIL, which is the lock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looks at Python objects that run none of the program's code: no attribute look-up, no iteration protocol, no __eq__,
 // __hash__ or __repr__, whatever the object's class or metaclass defines. All references are borrowed unless a name
 // says otherwise; with the GIL held throughout nothing that is borrowed can go away.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "python/own_source.h"
 
 #include "python/objects.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python of our own that runs in the program: the files preload/**/*.py, of which the build makes constants
 // (scripts/embed_python.py). Each file says under `if TYPE_CHECKING:` what it is given.
 //

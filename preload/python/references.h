@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What phase 2 of a dump needs from phase 1, and what it finds in Python: the rows of the REFS chunk.
 //
 // Context: filled with the GIL, written without it.

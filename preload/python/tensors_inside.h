@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tensors in what a function of the program returned or was given: in dicts, lists, tuples, dataclasses and what
 // else was made by a class statement, but not in modules.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts, each once, numbered from 0, which is the empty one. Growing may fail: then intern() answers 0 and full() is
 // true permanently.
 //

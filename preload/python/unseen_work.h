@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work of the profiler on a thread of the program, in Python and with operations of torch, that nothing of the program
 // sees: no tracer, profiler or monitor of Python (python/untraced.h), no callback of torch (torch/unrecorded.h). That
 // modes of torch do not see it is up to the Python: torch._C.DisableTorchFunction(), and nothing under a dispatch mode.

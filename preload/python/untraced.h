@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python that the profiler runs itself: no tool that traces, profiles or monitors the program sees it. Does nothing
 // before CPython 3.11, which has no function for it.
 //

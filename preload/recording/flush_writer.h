@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One flush: what waits in the event log, encoded, in chunks.
 //
 // Context: collector. It allocates.

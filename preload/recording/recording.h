@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The recording: everything that happens to tensors and memory, in a file that grows while the program runs.
 //
 // Context: start() at activation; flush(), switch_on(), switch_off(), hold(), go_on() and finish() on the collector.

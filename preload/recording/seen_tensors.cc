@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "recording/seen_tensors.h"
 
 #include <string.h>

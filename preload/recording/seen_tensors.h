@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tensors are that live from one flush to the next: read while they live, and again later, since resize_(), set_()
 // and `.data =` make no event.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables that events refer to, written as they grow: strings, code, stacks, sites, threads, shared objects.
 //
 // Context: collector. It allocates.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "recording/tensor_facts.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a tensor is at the moment it is released: sizes, dtype and storage, from its own fields. Only plain tensors of
 // one class and one class of storages; of others nothing is known.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the recording goes: a file that grows, or with TENSORSCOPE_RECORD_LAST the last part of it.
 //
 // With a window there is a second file beside it, which begins later, with what is alive then, and gets every chunk,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One run of the interpreter's evaluation function, as the Python frames of a thread tell it.
 //
 // Context: any.

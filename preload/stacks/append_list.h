@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A list that only grows, in chunks that never move: ids are indexes, and a reader never needs the writer's lock.
 //
 // Context: hook and collector. append() under the owner's lock; operator[] and size() by anyone, lock-free: an element

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Captures the calling thread's native and Python stack as two trie leaves.
 //
 // Context: hook (no GIL, no malloc in the steady state, no lock but lock-free tries).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stacks/id_index.h"
 
 namespace tensorscope::stacks {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A hash index from a 32-bit hash to ids, read without a lock. What an id stands for, and whether it is the one that is
 // looked for, the caller knows.
 //

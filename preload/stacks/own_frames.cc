@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stacks/own_frames.h"
 
 #include <elf.h>

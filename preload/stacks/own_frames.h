@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which frames are this library's own, so that a stack begins with the caller of the hooked function.
 //
 // Context: any.

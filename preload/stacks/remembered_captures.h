@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pairs of a Python and a native stack that a thread has captured before, and which came after which.
 //
 // A loop has its captures in the same order again. So the pair that came after the same few pairs the last time is

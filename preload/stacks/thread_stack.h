@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the unwinder keeps for one thread: where its stack is, and the frames that it has met there.
 //
 // Context: hook. Made at a thread's first capture (one mmap; glibc's pthread_getattr_np for other threads than the main

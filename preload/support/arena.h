@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that is allocated once and never freed: for table rows, tries, interned texts.
 //
 // Context: any but signal handlers. Lock-free (a fork never finds it locked), no malloc, no constructor to run: an

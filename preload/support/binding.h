@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a caller of a function that the preload stands before would have been bound to without the preload, where
 // several libraries in the process may define the name (two versions of the CUDA runtime, a copy of it inside a
 // library).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Filters of system calls (seccomp). A process that begins under one, in a container, can do what programs do there. A
 // filter that the program puts before itself later is for what the program does: a call that only the profiler makes
 // may end the process. So the profiler asks before it makes one that programs seldom make.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CLOCK_MONOTONIC in nanoseconds, in two grades.
 //
 // Context: any, signal handlers included. Both are read in user space (vdso).

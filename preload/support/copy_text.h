@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies a text into a buffer of fixed size, cut between characters to fit, with a zero at its end.
 //
 // Context: any.

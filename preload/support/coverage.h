@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What this process's profiler sees, what it does not, and why: one record for every class of events, kept from the
 // start-up self-check on and written into each dump. A room that meets an error switches its own subject off here
 // instead of failing the program.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads of the profiler's own that have just ended. pthread_join() returns when the kernel has cleared a word of
 // memory, and for a moment after that the thread still counts: in /proc/self/stat, where CPython looks when it forks,
 // and for unshare(). (Linux 6.18: 146 of 100,000 joined threads still counted, none once its clock was gone.)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work that may find no memory. This library is built without exceptions, so a failed `new` would end the program;
 // inside run_or_abandon_on_oom() it costs the work instead, in two steps:
 //

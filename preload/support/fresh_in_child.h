@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A room's state that is of one process: counts, marks, what was said once, what was asked for and by whom. It is one
 // object, which a forked child makes anew, so that no list of its fields can forget what is added later:
 //

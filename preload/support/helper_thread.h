@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread of the profiler's own: no signal of the program is ever handled on it.
 //
 // Context: any thread but hooks and signal handlers.

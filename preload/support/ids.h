@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The small numbers by which the tables refer to each other.
 //
 // Context: any: types alone.

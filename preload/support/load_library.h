@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // dlopen() and dlclose() of the profiler's own, kept apart from fork (loader_walk.h): a child that is forked in the
 // middle of another thread's dlopen() has a loader that is half done. glibc 2.36 unmaps /etc/ld.so.cache at the end of
 // a dlopen() and then forgets where it lay; a child forked in between unmaps, in its own next dlopen(), what has come

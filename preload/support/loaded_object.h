@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exported symbols of objects that are loaded in this process, found in their own ELF tables: no dlsym, no dlopen, so
 // it also finds what was opened with RTLD_LOCAL, and works while this thread holds the loader's lock.
 //

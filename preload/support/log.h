@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The profiler's own log (TENSORSCOPE_LOG): what it found at start, what each dump did, why something is off, and every
 // line that say() prints.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the profiler says to a person: lines on standard error, each "tensorscope: ..." in one write(2). Never standard
 // output. Nothing is written where descriptor 2 was closed at the start, is closed, or is no longer what it was at the
 // start (a program that closed all descriptors may have opened a data file as number 2), nor where nobody reads it. A

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Option values as text: one pair of functions for each type that options.def uses.
 //
 // Context: activation. No malloc.

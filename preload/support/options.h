@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TENSORSCOPE_* environment variables: one table (options.def) from which this struct, the parsing, the help text and
 // the dump's record come. A wrong value is one clear line on standard error and the default; so is an unknown variable.
 //

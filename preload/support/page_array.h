@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A growing array of plain values in pages of its own: it moves by mremap, so it needs no second copy while it grows,
 // takes memory for what was written alone, and gives it back to the system. Growing may fail and says so.
 //

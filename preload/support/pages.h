@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory straight from the system, in whole pages, with an account of it.
 //
 // Context: any but signal handlers. Lock-free; errno is left as it was.

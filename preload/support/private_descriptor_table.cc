@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "support/private_descriptor_table.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Descriptor tables of our own. The table that the program's threads share is the program's: a file of the profiler
 // there could be read, written or closed by the program, and would take a number that the program expects to get.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Open addressing with linear probing, for tables of one thread: where a key stands or would stand. The table itself
 // (an array whose size is a power of two, with at least one free slot) belongs to the caller.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who this process is: read once at activation, before the program can overwrite its command line or change its
 // directory, and again in a forked child for what differs there.
 //

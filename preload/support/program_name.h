@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a person calls a program, found from command lines.
 //
 // Context: activation. `arguments` holds zero-terminated strings one after the other, as /proc/PID/cmdline does.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "support/programs_side.h"
 
 #include "support/fresh_in_child.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program's side: a thread of the profiler's that stays in the descriptor table that the program's threads share.
 // It does what the collector cannot do, whose table is its own (private_descriptor_table.h): it writes to standard
 // error, and it makes the threads that call CUDA and Python, whose files are the program's. A thread can leave a table,

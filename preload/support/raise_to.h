@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Raises a mark that several threads raise at once.
 //
 // Context: any.

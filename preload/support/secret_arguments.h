@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Command lines without their secrets: a dump is mailed, attached to an issue, kept on a shared disk.
 //
 // Context: activation. No malloc.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keeps a signal that a system call raises on the calling thread (SIGPIPE, SIGXFSZ) from the program: while the object
 // stands it is blocked, and what came meanwhile is taken away. A signal that was waiting before stays.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All signals are blocked on this thread while the object stands; then the mask is what it was.
 //
 // Context: any, signal handlers included.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a small file of /proc or /sys whole, by system calls alone: no stdio, no malloc, no cancellation point of
 // threads. No number of the program's descriptor table is taken (private_descriptor_table.h).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waiting for a moment, without a lock or a futex: spins, then yields, then sleeps in short steps.
 //
 // Context: hook, collector, fork handlers; not signal handlers. errno is left as it was. The waiting time is the sum of

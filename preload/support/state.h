@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the profiler stands in this process, and the guard that every hook takes.
 //
 // dormant    no torch in the process yet: nothing has been started, nothing is recorded, no cost.

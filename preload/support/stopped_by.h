@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who has switched something off: its own switch (the program, `tensorscope stop`), or `tensorscope stop --all`. Each
 // is taken back by itself, so that what the program switches on meanwhile stays off until all is started again.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the system lets this process have: its control groups, the machine and its own resource limits, and how much is
 // left under each.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "support/thread_pointer.h"
 
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A pointer that a library keeps in a thread-local variable of its own, which it does not export. Where the variable
 // lies among those of the library is learnt from what a function of the library says is in it: the only word that held
 // the same each time. Reading it then costs a load instead of a call.

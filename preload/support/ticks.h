@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The processor's own time counter: read in some 10 ns, turned into nanoseconds of the monotonic clock later, by who
 // has read both clocks before and after.
 //

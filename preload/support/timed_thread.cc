@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "support/timed_thread.h"
 
 #include "support/clock.h"

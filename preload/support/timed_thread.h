@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work on a thread of its own that is given up when it takes too long: a driver, a file system or a lock that hangs
 // must not hang the dump.
 //

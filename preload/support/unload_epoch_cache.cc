@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "support/unload_epoch_cache.h"
 
 #include "support/locks/loader_walk.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known about loaded objects, good until one is unloaded: its addresses may then be another's.
 //
 // Context: any; lock-free but for unload_generation(). Thread-safe, with one writer at a time.

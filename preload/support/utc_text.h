@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A point in time as "2026-11-27T19:48:40.123456Z". Without libc's functions for that: they take a lock that a forked
 // child may find held.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A value that was found once or in parts, such as a layout of torch, and holds for the whole process. A forked child
 // has it as it was set last, never half of it, although another thread may be in the middle of set() during the fork:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements of any dtype as doubles, and doubles as elements of a floating-point dtype.
 //
 // Context: any. No memory is allocated.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether all elements of a tensor are finite, as fast as memory can be read: what finds the one tensor in many that
 // is worth its statistics.
 //

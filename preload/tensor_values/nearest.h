@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of the names that there are somebody may have meant.
 //
 // Context: run_or_abandon_on_oom().

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a watch may keep of a tensor besides its statistics: series of numbers.
 //
 // Context: as tensor_view.h. Memory of pages alone is allocated; false: there was not enough, or too many items.

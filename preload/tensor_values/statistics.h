@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the elements of a tensor are like, in one pass.
 //
 // Context: as tensor_view.h. No memory is allocated, no lock taken.

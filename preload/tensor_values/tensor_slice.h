@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A part of a tensor, as a watch's `slice` says.
 //
 // Context: any.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensor_values/tensor_view.h"
 
 #include <string.h>

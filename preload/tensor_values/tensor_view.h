@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The elements of a tensor in the processor's memory, read where they lie: no operation of torch runs, so nothing of
 // the program changes, neither random state nor version counters, graph, modes or memory.
 //

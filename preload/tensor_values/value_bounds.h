@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Upper bounds on the absolute values in a tensor's memory, as powers of two. A product, a sum or a hyperbolic tangent
 // of values whose bounds are known has a bound of its own; below the largest number of its dtype the result is finite,
 // and --find-nan need not read it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where PyTorch's Python package lies in this process (tensorscope/rules/user_code.h).
 //
 // Context: collector, one dump at a time. No malloc.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torch/unrecorded.h"
 
 #include "support/loaded_object.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations of torch that the profiler runs itself on a thread of the program. The callbacks that torch calls for each
 // operation (torch.profiler, an execution trace, the program's own, ours) do not see them, and the program's memory
 // profiler is not told of their memory.

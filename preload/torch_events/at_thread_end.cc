@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torch_events/at_thread_end.h"
 
 #include <pthread.h>

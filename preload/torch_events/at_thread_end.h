@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Objects that a thread has of its own and that end with it: threads of a program come and go.
 //
 // Context: hook. The objects are deleted while the thread ends, without Python's lock. One key of thread-specific data

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torch_events/backward_calls.h"
 
 #include <string.h>

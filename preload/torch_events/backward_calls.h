@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backward of each call of a module: from the first of the autograd nodes that its forward made to the last, with
 // time and memory. A forward call owns the sequence numbers that torch gave to nodes while it ran
 // (ATen/SequenceNumber.h), and torch reports each node that runs (at::RecordFunction of the scope BACKWARD_FUNCTION).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls of the program's torch.nn modules (python/module_entry.h), and the steps of its optimizers. A listener is
 // told of each, and each call can be a row of the values file.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the operations of torch do with their arguments, as far as it matters to who made a NaN or an infinity. By name;
 // an operation that is not listed computes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torch_events/operation_trace.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every operation that torch's dispatcher runs, in every thread, with its arguments and results: the callback that
 // torch offers to profilers (at::addGlobalCallback, ATen/record_function.h), without an operation, Python or a dispatch
 // mode. It makes each operation slower, so it is registered only where somebody asks for it.

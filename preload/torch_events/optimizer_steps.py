@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hooks of torch.optim, which tell when a step begins and ends.
 
 torch.compile can trace a hook that is a Python function; while it traces, these do nothing. Nothing of torch is imported here: while

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What autograd saved for backward within calls of modules: bytes of storages that were allocated during a call, that
 // autograd saved during it, and that are still allocated when it ends. Each storage counts once.
 //

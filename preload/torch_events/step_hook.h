@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts the steps of optimizers where nothing else is watched: in the ranks of a job, so that their dumps say at which
 // step they were written, and where a step is to be dumped. One global hook of torch.optim, none of torch.nn.
 #pragma once

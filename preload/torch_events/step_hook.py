@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counts the steps of optimizers. torch.compile() has to be able to trace a step with the hook in it."""
 
 TYPE_CHECKING = False

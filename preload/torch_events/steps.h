@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which step of the program runs: how many times an optimizer has changed parameters, and how often the program's
 // outermost modules were called, in training and in evaluation apart.
 //

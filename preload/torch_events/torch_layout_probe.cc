@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torch_events/torch_layout_probe.h"
 
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A few operations of torch that the profiler runs itself, before the program calls its modules: from them is learnt
 // where this torch keeps the arguments and results of an operation (operation_trace.h), and where a node of autograd
 // keeps its sequence number (backward_calls.h).

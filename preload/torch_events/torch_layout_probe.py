@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operations with different numbers of arguments and results.
 
 The thread that runs them is new: nothing of the program's own threads (modes, gradients switched off, hooks for what is saved, its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program's lines as texts of the values file: "train.py:57 step".
 //
 // Context: under an InsideScope or HookScope; any thread, no lock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values, calls and findings that wait to be written.
 //
 // Context: under the lock of who keeps it. No malloc.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "values_file/value_store.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values on their way into the file: threads of the program add, the collector writes. What is waiting is bounded;
 // beyond that elements are left out and counted, or the thread waits where the watch file says so.
 //

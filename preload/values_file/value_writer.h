@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values file: what waited (value_batch.h) as chunks of its format (tensorscope/values_format.h).
 //
 // Context: flush() and finish_file() of the store, one at a time; failed() any. Allocates.

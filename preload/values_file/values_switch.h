@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether values and calls of modules are recorded: switched off and on by stop_values() and start_values() of the
 // program, or by `tensorscope stop --values`. What the program says itself by save() is recorded all the same.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of a Python file that the watch file names, called with what is watched: pre_save with each value before it
 // is recorded, pre_gather and post_gather with the values of a step, post_trace at the end. What they raise costs their
 // watch.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls the functions of the user's file: take(), step_ends() and end().
 
 What a callback draws from random generators is given back, no graph is recorded, and what follows the operations of the program by a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of tensors in a device's memory: reduced there, by torch's own operations on the stream that is current, into
 // a buffer of the device. From time to time the buffer is copied to pinned memory on a stream of its own; nothing waits
 // for it. When the copy is there, a later value's thread hands it to the store. Two buffers take turns; what finds no

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is taken of a value on a device, computed on the device's stream: tensorscope_take() and what it calls.
 
 Memory on a device: the rows of a piece (19 MB), and twice 1 MiB, or 32 MiB where elements are kept. No random numbers, nothing in the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The torch.nn modules of the program by their paths, named as the names in dumps are: the heap inspector looks once at
 // the whole program when a module is called that it does not know, and again (a bounded number of times) when another
 // one comes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is taken of modules: what a call was given and returned, parameters, buffers, gradients, and what an optimizer
 // keeps for a parameter.
 //

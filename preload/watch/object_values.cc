@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "watch/object_values.h"
 
 #include "python/heap_inspector/graph/attributes.h"

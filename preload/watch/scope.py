@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The class libtensorscope.scope: names within a scope begin with those of the scopes around; each thread and each coroutine has its own."""
 
 import contextvars

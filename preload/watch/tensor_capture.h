@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor as a watch wants it: statistics, elements or both, on their way to the store.
 //
 // Context: as tensor_view.h, under an InsideScope. Memory of pages alone is allocated.

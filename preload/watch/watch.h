@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values and calls of modules, where they are asked for (TENSORSCOPE_WATCH, TENSORSCOPE_CALLS): reads what is wanted,
 // has the hooks registered before the program's first call of a module, and closes the file at the end.
 #pragma once

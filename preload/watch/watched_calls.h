@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is watched of the calls of modules (torch_events/module_calls.h): their inputs and outputs, parameters, buffers,
 // gradients and optimizer state, and which watches want the operations within a call.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "watch/watched_scopes.h"
 
 #include <algorithm>

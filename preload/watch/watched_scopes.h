@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the operations of modules' calls are watched, and by which watches.
 //
 // Context: with the GIL.

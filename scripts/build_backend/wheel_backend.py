@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What pip builds a wheel with (pyproject.toml): meson-python, and three things around it.
 
 - A Debian package that is missing is one line, before anything is built.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trains a small network on scikit-learn's handwritten digits. It has a leak: find it with tensorscope."""
 
 import torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The checks of scripts/gpu-check: runs the programs of targets.py under the preload on a real GPU, and compares what the dumps say with
 what torch and the driver say. One line a check on standard output. Exit status: 0 all well, 1 something failed, 2 nothing to check on.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small programs on a CUDA device that scripts/gpu-check runs under the preload, each with one purpose. They need PyTorch and nothing
 else, and print one line of JSON: the dump they took, and what they or torch know of that moment.
 

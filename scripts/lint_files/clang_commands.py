@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes build/lint/compile_commands.json: build's commands without what only GCC understands, for clang-tidy.
 
     scripts/lint_files/clang_commands.py BUILD FOLDER [FILE ...]

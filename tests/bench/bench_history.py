@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers of benchmarks over commits.
 
 keep() appends a number with its commit and machine to a file a day, build-bench/2026-11-28.jsonl, or in the folder that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests/bench/cuda_speed.py times: threads that allocate and free through torch's own caching allocator. Compiled
 // by that script against the headers of the torch under test, and loaded into a process that has torch.
 #include <c10/core/Allocator.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What tensorscope costs a program on a CUDA device (docs/benchmarks.md), on the double of the CUDA libraries (scripts/fake-cuda)
 or on a GPU: run under a Python that has a CUDA build of torch.
 

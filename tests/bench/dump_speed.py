@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How long the first phase of a dump takes, and for how long it stops the program (docs/benchmarks.md).
 
 Makes `--tensors` live tensors in the real torch under the preload, takes `--dumps` dumps and prints medians: the time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What --find-nan costs a training loop: steps with and without its callback take turns inside one process.
 
     LD_PRELOAD=build/preload/libtensorscope.so TENSORSCOPE_EXIT=never TENSORSCOPE_FIND_NAN=1 \

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How fast all elements of large tensors are recorded, beside copies of the same bytes in memory and to the same disk, in one run.
 
     .venv/bin/python tests/bench/full_capture.py [--rounds N] [--mib N] [--values N] [--folder DIR]

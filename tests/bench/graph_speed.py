@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the autograd graph costs a dump (docs/benchmarks.md).
 
 Makes a graph of `--nodes` nodes in the real torch under the preload and takes `--dumps` dumps with it and as many without:

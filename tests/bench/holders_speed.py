@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How long a dump holds the GIL to find out who refers to each tensor (docs/benchmarks.md).
 
 Makes `--objects` Python objects and `--tensors` tensors in lists, dictionaries, instances and closures of the real torch

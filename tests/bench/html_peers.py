@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The web report beside memray's and torch's: the same program, how large each page is and how long until it is drawn (docs/benchmarks.md).
 
     .venv/bin/python tests/bench/html_peers.py [--steps 40]

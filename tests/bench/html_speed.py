@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How large the page of `tensorscope html` is, and how fast it opens and filters in Chromium (docs/benchmarks.md).
 
 Makes `--tensors` live tensors in the real torch under the preload, each in a list, writes the page and prints: its size, the time to write it,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Instructions that a training step takes, bare and under the preload, by `perf stat`: a measure that other work on the machine does not change.
 
     .venv/bin/python tests/bench/instructions.py [LOOP] [--nested N] [--library FILE ...]

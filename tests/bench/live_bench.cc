@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one event costs the program, without stacks, and how long a snapshot stops it.
 //
 //   build/tests/bench/live_bench

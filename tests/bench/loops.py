@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The training loops that the benchmarks time: a tiny MLP (about 0.4 ms a step), a small and a larger transformer."""
 
 import torch

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts how often libtensorscope.so asks for memory: preloaded before it by tests/bench/cuda_speed.py. A call is the
 // library's where it returns into the library's code.
 #define _GNU_SOURCE

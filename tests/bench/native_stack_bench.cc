@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cost of one native capture at the bottom of 45 frames.
 //
 // Repeated: from the same place. Alternating: from one of 64 call paths that share the outer 30 frames, in turn, as the

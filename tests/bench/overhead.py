@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What recording costs a training loop: alternating blocks with recording on and off inside one process.
 
     LD_PRELOAD=build/preload/libtensorscope.so TENSORSCOPE_EXIT=never .venv/bin/python tests/bench/overhead.py [--stopped] [LOOP ...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tensorscope beside its peers on the same loop, as ratios to the bare program, interleaved in one run.
 
     .venv/bin/python tests/bench/peers.py [LOOP]        # needs heaptrack (apt) and memray (pip); what is absent is left out

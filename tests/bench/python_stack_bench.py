@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What one capture of a Python stack costs, without torch.
 usage: python_stack_bench.py [PYTHON...]          default: the python that runs this
 Per depth: nanoseconds where nothing has changed since the thread's last capture / where the innermost frame has moved on.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How long `tensorscope ranks` takes for the dumps of many ranks, and how much memory (docs/benchmarks.md).
 
 Writes one real dump of `--tensors` tensors and `--dumps` copies of it, each of a rank of its own, and reads them from the

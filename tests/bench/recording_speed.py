@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a recording of every event costs on top of profiling, and how long it is on disk: blocks with it on and off take turns.
 
     LD_PRELOAD=build/preload/libtensorscope.so TENSORSCOPE_EXIT=never TENSORSCOPE_DIR=/tmp .venv/bin/python tests/bench/recording_speed.py [LOOP ...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs one training loop for a number of blocks and prints the seconds a step: the program that peers are timed on."""
 
 import contextlib

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the statistics of a tensor cost for each element: of float32 about 0, of float32 far from 0 (whose distances are
 // taken one by one), and of bfloat16. Argument: elements.
 #include <benchmark/benchmark.h>

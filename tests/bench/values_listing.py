@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How long `tensorscope values` takes to list a large file, and how much memory:
 
     python tests/bench/values_listing.py build/analyzer/tensorscope SMALL.values [GB]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What watching values costs a training loop, as ratios of interleaved processes: the bare program, the preload alone, and with each of the ways to watch.
 
     .venv/bin/python tests/bench/watch_speed.py [--rounds N] [--loop mlp|gpt2] [WAY ...]

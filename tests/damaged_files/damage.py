@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Damages a dump, a recording or a values file, and writes right checksums again: so readers come to what is wrong within.
 
 A file is a header of 24 bytes and chunks (docs/dump-format.md). The end mark of a dump counts chunks and bytes; half of the damaged files

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the verbs on damaged files: no crash, no hang, the right exit status, one line for what is wrong, and nothing half-written.
 
     tests/damaged_files/run.py --minutes 60 [--seed 1]      # exit status 1 where something is found; such files are kept in --keep

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the doubles of the runtime and the driver tell the double of CUPTI: calls as they begin and end, and what came
 // of them. Nothing happens where nobody listens.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The double of CUPTI: one subscriber, calls, and activity records of memory, kernels, copies and fills, fed by the
 // doubles of the runtime and the driver (activity.h). Records have the sizes and offsets of CUDA 12.4 or 13.0
 // (cupti_activity.h), whichever the double is built for. A buffer is handed over when it is full or flushed, on the

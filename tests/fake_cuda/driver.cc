@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's calls (libcuda.so.1) that torch makes: devices, contexts, pointers, and virtual memory, on which
 // expandable segments are built. Other names are generated and answer "not supported". Signatures and numbers:
 // cuda.h 13.0.

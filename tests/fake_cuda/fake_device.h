@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The devices behind the double: how much memory each has, and how much is allocated, which address ranges are whose,
 // and which calls shall fail. "Device memory" is host memory, so that copies are memmove and every pointer can be read.
 //

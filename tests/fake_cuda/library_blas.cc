@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The answer of libcublasLt that torch looks at: there is one algorithm. Signature: cublasLt.h 13.0.
 #include "fake_device.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The answers of libcudnn that torch looks at: one engine for everything, which needs no workspace. A size that is not
 // written would be an absurd allocation. Signatures: cudnn_graph.h, cudnn_ops.h, cudnn_cnn.h and cudnn_adv.h of
 // cuDNN 9.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The answers of libnccl that torch looks at, for a group of one rank: a collective is a copy. Signatures: nccl.h 2.
 #include <cstdlib>
 #include <cstring>

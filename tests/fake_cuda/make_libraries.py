@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """make_libraries.py TORCH_LIB OUT: builds a stand-in for every NVIDIA library that the torch in TORCH_LIB needs.
 
 What is needed is read from the wheel itself: the SONAMEs, the undefined names, and their version nodes. The functions that

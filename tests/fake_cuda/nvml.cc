@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NVML (libnvidia-ml.so.1): which processes hold how much of a device. torch asks it when an allocation fails, and
 // expandable segments of torch 2.14.1 call through null pointers where it is missing. Signatures and numbers:
 // nvml.h 13.0.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runtime's calls about devices, errors, versions and the way to the driver. Signatures, numbers and the layout of
 // cudaDeviceProp: cuda_runtime_api.h and driver_types.h, 12.4 and 13.0.
 #include <dlfcn.h>

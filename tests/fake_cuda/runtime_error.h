@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last error of each thread, which cudaGetLastError and cudaPeekAtLastError tell.
 #pragma once
 

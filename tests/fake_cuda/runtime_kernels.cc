@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device code: registered by the libraries' constructors and launched; nothing of it runs. The calls with two
 // underscores are what nvcc's host code makes (crt/host_runtime.h; __cudaGetKernel and its fellows are new in CUDA 13).
 #include <cstdlib>

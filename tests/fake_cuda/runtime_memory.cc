@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runtime's calls about memory: device, pinned and managed memory, pools, copies and fills. A copy is done when its
 // call returns, whatever stream it is on. Signatures: cuda_runtime_api.h, 12.4 and 13.0.
 #include <fcntl.h>

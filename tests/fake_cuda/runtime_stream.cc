@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams, events and graphs of the runtime. Everything that is put on a stream is done at once, so waiting and asking
 // answer "ready". Capture is of one stream and records nothing: a replay does nothing. Signatures:
 // cuda_runtime_api.h, 12.4 and 13.0.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arbitrary bytes as chunks: {type, length, payload}, the last payload as long as there are bytes.
 #pragma once
 

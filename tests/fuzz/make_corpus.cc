@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the fuzzers' first inputs into the three folders that are given: of the reader of dumps, a dump as a file and
 // as chunks to be framed; of the reader of recordings, chunks and streams of events; of the reader of values files, a
 // file, and chunks.

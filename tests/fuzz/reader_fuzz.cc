@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reader against arbitrary bytes. The first byte says what the rest is:
 //   'R' a file as it stands: finds little behind the checksums
 //   'C' chunks {type, length, payload}, framed here with right checksums: fuzzes the verifier and the row code

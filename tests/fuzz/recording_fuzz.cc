@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reader of recordings against arbitrary bytes. The first byte says what the rest is:
 //   'C' chunks {type, length, payload}, framed here with right checksums: fuzzes the verifier and the row code
 //   'S' the bytes of one EVTS chunk: fuzzes the decoder

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chunks of a dump that the exported JSON does not show, read with the schema's generated code."""
 import ctypes
 import functools

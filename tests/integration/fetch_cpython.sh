@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Unpacks a CPython of another Debian, and the libraries it needs, into a folder of its own; nothing is installed, no root needed.
 # usage: fetch_cpython.sh 3.9|3.13|3.14|3.15 FOLDER [MORE PACKAGES]     then run FOLDER/python
 set -eu

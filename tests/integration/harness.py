@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs target programs with and without the preload, and reads dumps through the CLI as a user would."""
 
 import collections

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The CPythons that tests run in: pyenv's, those on the path, and Debian's of other releases, fetched into a cache folder."""
 
 import fcntl

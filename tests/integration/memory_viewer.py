@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs PyTorch's memory viewer (torch/utils/viz/MemoryViz.js, which is in no wheel) without a browser: its drawing library is
 replaced by an object that swallows everything, what it computes is real.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tensorscope snapshot` of launchers, of programs with a handler of their own, and without a signal."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tensorscope attach`: a process that runs already is recorded from then on, and notices nothing of it."""
 
 # Covers: analyzer/process/{mapped_files,process_memory,python_attach,remote_call,remote_library,stopped_process}.cc

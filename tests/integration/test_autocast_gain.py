@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`lower-precision` of `tensorscope oom`, compared with what torch.autocast changes after a forward pass of several models
 (tests/remedies/forward_kept.py), on the double of a GPU: types come from the graph alone, so the figure is a close bound where
 the program casts nothing itself.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The backward of each call of a module, beside its forward: order, ranges, threads, and what has none."""
 
 # Covers: preload/torch_events/backward_calls.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the saved tensors of a graph were freed, and how often a gradient was accumulated."""
 
 # Covers: analyzer/autograd/graph_freed.cc

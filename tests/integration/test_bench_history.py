@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers of benchmarks are kept with commit and machine, and scripts/bench shows one over commits."""
 
 import datetime

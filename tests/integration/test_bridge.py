@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The bridge to the interpreter: names of modules without running the program's code, the GIL with a time limit, the
 module libtensorscope, and exit dumps. The first tests need no torch and run in every CPython that is found here."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The trace of `tensorscope calls -o run.trace.json` in Perfetto: what its trace processor answers to SQL is what `calls --json` says."""
 
 # Covers: analyzer/export/profiles/chrome_trace.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls of modules of a whole program: the tree that torchspy drew, and what it could not show (docs/seeds.md, S13 to S27)."""
 
 import json

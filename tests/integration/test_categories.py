@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A tensor has one category as long as the same things hold it, whatever function runs at the dump; what a graph was given is no
 activation; the order of creation is not taken for the order of return."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pytest plugin, and what docs/ci.md shows: each runs as it stands there."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command line on real programs and real dumps, as the README's reader uses it."""
 
 # Covers: analyzer/cli/main.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two runs of whole programs, in processes of their own: `compare` names the first value where they part."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The real CUDA build of torch with its real caching allocator, on the double of the CUDA libraries (scripts/fake-cuda): what the
 dump says against what torch's allocator and the program say."""
 import os

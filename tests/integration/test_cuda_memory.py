@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a dump says of a CUDA device beyond torch's reports (DEVM, RUNT), on the double of the CUDA libraries: against torch's own
 snapshot, what the program took, and what is allocated on the double."""
 

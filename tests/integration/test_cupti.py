@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TENSORSCOPE_CUPTI on the double of CUPTI: memory of the whole process, kernels and copies by call site, and other tools beside it."""
 
 # Covers: preload/hooks/cuda/cupti.cc

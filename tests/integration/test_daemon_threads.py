@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A daemon thread that waits for the profiler when the interpreter ends: it is never unwound through the program's frames."""
 
 # Covers: preload/python/interpreter.cc

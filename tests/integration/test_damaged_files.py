@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real files that were damaged, with right checksums: some seconds of tests/damaged_files, which scripts/endurance runs for an hour."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the kernel sees: with everything switched on, the threads that share the program's descriptor table open exactly what they open without
 the profiler. The system calls are followed by strace, and so is which thread has which table: no caller can forget."""
 

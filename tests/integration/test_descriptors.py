@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A program's descriptors are its own: none is added, closed, read or written, whatever the program does with them."""
 
 import harness

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A second reader of dumps, in Python, written from docs/dump-format.md and the schema's generated code alone."""
 
 # Covers: preload/dump/{chunk,process_chunks,system_totals,tensor_rows}.cc preload/support/small_file.cc

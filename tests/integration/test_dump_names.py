@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """File names of dumps: what is really written, and every example in README, docs and --help."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the preload takes from a program (docs/limits.md), and what happens when there is none of it left: a feature is lost, the
 dump says so, and the program continues as it would have without the preload."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tensors that Python knows only by what was made of them: DLPack capsules, and arrays whose memory is such a capsule's."""
 # Covers: preload/python/heap_inspector/foreign/dlpack_capsules.cc
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Filters choose tensors, totals follow, and what lives is not gone: on a real program whose tensors share memory."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--find-nan names the first operation that makes a NaN or an infinity, and leaves the program as it is."""
 
 # Covers: preload/find_nan/{find_nan,nan_report,storage_marks,nan_candidates}.cc

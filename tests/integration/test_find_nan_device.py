@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--find-nan for tensors on devices: the checks that run there, on the CPU's tensors in the place of a device's, and the way of a
 finding through the CUDA build of torch on the double of the CUDA libraries."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The questions of docs/fleet.md on a made fleet: real dumps of a job multiplied, with planted outliers and missing ranks.
 
 DuckDB and, where it is installed, Spark have to find what `ranks` finds. By hand, with more:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """forecast: peaks of sizes that were not seen, against runs of these sizes; what-ifs, against runs that do it; mistakes."""
 # Covers: analyzer/cli/forecast.cc analyzer/export/json/forecast.cc analyzer/text/forecast/report.cc
 # Covers: analyzer/forecast/whatif/{autocast,checkpoint,dtype,module_passes,optimizer,scenario,sharding,float32_operations}.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a child says that was forked at its parent's busiest moment: what a process says that has just begun and does the same. What the child
 truly has from its parent, live tensors and their stacks, is marked as that."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """os.fork() under the preload: it ends, also among signals and threads that allocate, its child can do what another could,
 and it says what it says without (CPython warns from 3.12 on where there are other threads)."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exports of dumps, read back by the programs that they are for: speedscope, pprof, Prometheus' parser."""
 
 # Covers: analyzer/export/profiles/{speedscope,pprof}.cc

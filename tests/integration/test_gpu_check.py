@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scripts/gpu-check, which is for a real GPU, on the double of the CUDA libraries: every check runs, and what cannot work there says so."""
 import subprocess
 import sys

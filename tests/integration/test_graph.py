@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The autograd graph of a dump against the program's own walk over it."""
 
 # Covers: preload/hooks/torch/{autograd,current_node}.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tensorscope graph` where the right answer is about a tensor and not about its node, on programs of these kinds."""
 # Covers: preload/torch/graph/function_classes.cc
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tensorscope graph` on real graphs, against the program's own walk over next_functions."""
 
 import json

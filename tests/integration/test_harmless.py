@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The program runs with the preload as without it: same signals, same exit, no leftovers. What it can see of itself is in
 test_transparency.py, what is used up in test_exhaustion.py."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """No number of the program's descriptor table is ever taken, whatever is closed; no filter and no namespace of the program's gets in
 the way of the profiler. The programs have a library that stands for torch, so a run takes half a second."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is printed to be read or typed at once: sizes in headlines, and hints that a shell takes as they are."""
 import shlex
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who refers to each tensor in Python, against what the program knows. Needs flatc and the flatbuffers package."""
 
 # Covers: preload/python/heap_inspector/graph/{attributes,object_kinds,roots}.cc

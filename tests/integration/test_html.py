@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tensorscope html` in Chromium: its numbers are the command line's, every page opens without a mistake and without the network, texts of a
 dump stay texts, and axe-core finds nothing serious."""
 

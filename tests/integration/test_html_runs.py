@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of a run of Hugging Face's Trainer, of Lightning and of an out-of-memory error: its first screen names the largest consumer, what
 leaks and what to do, in the words and numbers of the command line."""
 

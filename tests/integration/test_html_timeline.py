@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The timeline page of `tensorscope html`: its numbers are the command line's, a range can be chosen in every way, texts of a recording stay
 texts, and axe-core finds nothing serious."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`meson install` gives a stripped tree, separate debug files, and a program that finds its own library."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lines of docs/install.md that start several processes of a job: each rank has the profiler and writes its dumps."""
 # Covers: analyzer/cli/run.cc
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where CPython keeps what stacks and names need: our numbers beside those that the interpreter tells debuggers, and what is said
 where one of them is wrong. Needs no torch."""
 

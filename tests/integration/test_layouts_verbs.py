@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every verb says of real dumps that were written with one number of the interpreter's layout wrong: nothing that was not seen.
 The program is one that Python holds all of."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Leaks that are easily blamed on the wrong holder, the wrong line or the wrong half of the bytes."""
 
 # Covers: analyzer/leaks/{finding,larger_tensors,module_calls,graph_cycles,process_growth,gone_parameters}.cc

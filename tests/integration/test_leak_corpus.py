@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Some programs of tests/leaks, also short of memory, and whether docs/leaks.md lists all.
 
 `tests/leaks/check_corpus.py` and `tests/leaks/check_short.py` run all of them.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tensorscope leaks` on programs that leak in one known way, and on programs that do not leak."""
 
 # Covers: analyzer/export/json/leaks.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The preload library's link: a name that is defined twice by mistake is an error, not silently the first one."""
 
 import shlex

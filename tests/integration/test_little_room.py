@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where there is little of something: address space, disk, shared memory; and what a user does about it: TENSORSCOPE_DISK_LIMIT, stop --all."""
 
 # Covers: preload/collector/{all_switch,refusal}.cc

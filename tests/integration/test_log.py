@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The log (TENSORSCOPE_LOG): what was found, what each dump did, what is off and why, in one run of a program."""
 
 # Covers: preload/support/log.cc preload/collector/log_flush.cc

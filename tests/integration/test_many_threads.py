@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """64 threads on two processors that make and free tensors at once: no event is lost, while they run and in the end."""
 
 import json

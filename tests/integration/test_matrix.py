@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What scripts/test says of an old or new PyTorch that this machine cannot have: one line, and no failure."""
 import os
 import shutil

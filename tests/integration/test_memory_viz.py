@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exports for PyTorch's memory viewer: what torch's own functions and the viewer make of them, against the JSON export."""
 import base64
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dumps before the kernel kills, and dumps at growth: there when the program is gone, and no more of them than were asked for."""
 
 # Covers: preload/collector/memory_limits.cc

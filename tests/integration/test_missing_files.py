@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Libraries and lines that a recording names and that are gone: a forecast says so, and its error is no smaller for it."""
 # Covers: analyzer/symbols/unread.cc analyzer/text/unread_words.cc
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls of modules are seen where the interpreter enters them, and nothing of it is seen by the program."""
 
 # Covers: preload/python/module_entry.cc

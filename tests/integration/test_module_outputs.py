@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What modules' calls return, recorded where TENSORSCOPE_MODULE_OUTPUTS asks for it."""
 
 # Covers: preload/python/module_outputs.cc preload/python/module_entry.cc

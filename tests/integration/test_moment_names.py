@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names, categories and holders of a recording's moments: from dumps of the run, else inferred and marked so."""
 # Covers: analyzer/memory/{moment_names,taken_names}.cc analyzer/ownership/{names_of_run,names_in_dump,memory_category}.cc
 # Covers: analyzer/dump/run_dumps.cc analyzer/text/dump/moment_phrases.cc

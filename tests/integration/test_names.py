@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What holds a tensor through objects that the garbage collector does not know, and all the names that it has."""
 
 # Covers: preload/python/heap_inspector/foreign/{arrow_memory,numpy_arrays}.cc preload/python/heap_inspector/naming/main_script.cc

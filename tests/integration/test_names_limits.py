@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Limits of a search for names in a large heap: how long it holds the GIL, and how much memory it takes."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TENSORSCOPE_NATIVE=SIZE: native stacks of blocks from that size on, and where no Python runs."""
 import harness
 

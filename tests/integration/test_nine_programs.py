@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nine kinds of programs that nobody here wrote: every byte of them has a category, and what torch itself knows has the right one."""
 
 # Covers: analyzer/symbols/native_facts.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `tensorscope oom` advises on programs that run out of memory for a reason: the cause is named, the advice was tried, and nothing
 is promised that does not come."""
 import functools

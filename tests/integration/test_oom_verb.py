@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tensorscope oom` on dumps of programs that really ran out of memory: its sums against torch's own numbers, to the byte."""
 
 # Covers: analyzer/text/oom/{phrases,balance_phrases}.cc

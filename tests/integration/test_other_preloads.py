@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Beside other libraries that are preloaded, before and behind: allocators, and unwinders that take over C++ exceptions."""
 
 # Covers: preload/stacks/native/libunwind_loader.cc

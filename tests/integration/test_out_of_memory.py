@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory runs out: the dump at that moment says what failed, where, and who had the memory, and the program notices nothing.
 
 A target fails at many places in one process, which is run once with the preload and once alone."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is in no file of the profiler: what looks like a secret, and what TENSORSCOPE_CONFIDENTIAL leaves out."""
 
 import socket

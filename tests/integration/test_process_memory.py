@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory of the process that no tensor has: Python's own heap and what is mapped, compared with what the program knows."""
 
 # Covers: preload/python/heap_inspector/foreign/python_heap.cc preload/dump/mappings.cc preload/dump/memory_chunk.cc analyzer/dump/decode/process_memory.cc analyzer/leaks/process_growth.cc

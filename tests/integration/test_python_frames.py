@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Python stacks read raw, checked against the interpreter, on every CPython series that can be had here."""
 
 # Covers: preload/stacks/python/layouts/{cpython_3_8,cpython_3_9,cpython_3_10,cpython_3_11,cpython_3_12}.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Python package: tables for Arrow libraries, answers as data, notebooks, tracking inside a program."""
 # Covers: analyzer/tables/{arrow_stream,reader_library}.cc
 

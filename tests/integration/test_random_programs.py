@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random programs of tensor operations against their dumps and recordings: thirty of the thousand of scripts/endurance (tests/random_programs)."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`tensorscope ranks` on real jobs: its answers against what the ranks know of themselves."""
 
 # Covers: preload/torch_events/step_hook.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models of real libraries: every parameter, buffer, gradient and optimizer state has the name that the program itself gives it."""
 
 import harness

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """libtensorscope.stop() and start(), `tensorscope stop` and `start`: dumps stay whole, and what has no stack is said."""
 # Covers: analyzer/cli/record.cc
 # Covers: preload/collector/request_file.cc

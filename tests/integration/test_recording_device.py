@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A recording of a program that uses a device (the double of CUDA): its moments against dumps written then."""
 # Covers: preload/live/runtime_table.cc
 

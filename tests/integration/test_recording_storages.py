@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tensors that get other memory while they live (resize_, set_, .data =): each moment has what the program had then."""
 # Covers: preload/recording/seen_tensors.cc
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A recording: everything that happened, its moments as dumps, and what it says over time, against what the program knows."""
 # Covers: preload/recording/{flush_writer,recording,table_growth,tensor_facts}.cc analyzer/cli/timeline.cc
 # Covers: analyzer/export/json/timeline.cc analyzer/text/timeline/report.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A recording that keeps its last part, the calls that switch recording, and programs that end by _exit."""
 # Covers: preload/recording/window.cc preload/collector/api.cc
 

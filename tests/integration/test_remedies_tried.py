@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `tensorscope oom` advises, applied: a few pairs of program and remedy (tests/remedies runs all of them), and that the table of
 docs/remedies.md has each kind of remedy."""
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What remedies cost besides memory, as `oom` says of it: the losses of programs with a remedy, on the CPU (tests/remedies/prices.py has the
 table). Nothing is asserted of times."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """libtensorscope.save(), annotate() and mark_step(), and the same of the C API: what the program says is in the values file."""
 
 # Covers: preload/watch/{api_values,tensor_capture}.cc

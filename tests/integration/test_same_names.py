@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`leaks` on a real program with threads, recursion, generators, asyncio tasks, closures, dicts and sets that have lists of one name: one of
 each kind grows, and no finding takes two for one."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`--calls`: bytes that autograd saved in each call, against what saved_tensors_hooks sees, and backward passes of a kept graph."""
 
 # Covers: preload/torch_events/{saved_tensors,backward_calls}.cc

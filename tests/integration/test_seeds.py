@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the listing tools that came before get wrong, on one program: each row of theirs must come out right here."""
 
 import harness

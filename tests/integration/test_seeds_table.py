@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs/seeds.md names a command and a test for each feature of the tools that came before."""
 
 import re

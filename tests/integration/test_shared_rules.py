@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What both programs decide by one rule is the same in the short report and in `tensorscope oom` of the same dump."""
 
 import json

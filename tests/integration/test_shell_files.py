@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Completion in the shells themselves, and the manual page as man formats it."""
 # Covers: analyzer/cli/shell_files.cc
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The short report on standard error at an out-of-memory, against what the analyzer finds in the same dump."""
 
 # Covers: preload/oom/{frame_facts,report_facts}.cc preload/dump/places.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lines of docs/install.md under Slurm: a cluster of one node, this machine, whose daemons run as the test's user.
 
 Debian: apt-get install slurmctld slurmd slurm-client munge. The daemons listen on ports of 127.0.0.1 and keep all their files in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Source lines come from the dump: the analyzer opens no file that a dump names."""
 
 # Covers: preload/dump/source/source_chunk.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dumps, values files and recordings as tables: SQL, and files that other programs read."""
 # Covers: analyzer/cli/{query,export}.cc analyzer/export/query_rows.cc analyzer/tables/{parquet_writer,parquet_export}.cc
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Threads of a program that come and go leave nothing behind: the profiler's own memory, counted by tests/endurance/own_memory.c."""
 
 import subprocess

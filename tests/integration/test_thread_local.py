@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names of tensors in a threading.local."""
 
 # Covers: preload/python/heap_inspector/naming/thread_locals.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """timeline: live bytes by category, memory by source line, pictures, free memory of a device, against the moments' dumps."""
 # Covers: analyzer/cli/timeline_plot.cc analyzer/cli/plot_file.cc analyzer/export/pictures/timeline_charts.cc
 # Covers: analyzer/text/timeline/plot.cc analyzer/text/dump/line_memory.cc analyzer/timeline/source_memory.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """timeline of a CUDA device (on the double): reserved and free memory over time, against torch's own numbers."""
 # Covers: analyzer/timeline/fragmentation.cc
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The trace of `tensorscope timeline --trace` in Perfetto: its counters and slices are what `timeline --json` says."""
 
 # Covers: analyzer/export/profiles/timeline_trace.cc

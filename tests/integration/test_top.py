@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tensorscope top: plain lines, and a screen on a terminal (a pty that pyte draws)."""
 # Covers: analyzer/cli/top.cc analyzer/top/{sampler,screen,view,report}.cc analyzer/process/asked_process.cc
 # Covers: preload/collector/request_file.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tests/endurance/torch_tests.py, which runs PyTorch's own tests with and without the library, says what differs, and nothing else."""
 
 import subprocess

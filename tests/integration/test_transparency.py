@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nothing that a program can see of itself, and nothing that others see of it, differs with the preload, but for what is listed
 here with its reason."""
 

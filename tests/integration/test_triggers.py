@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Signals, names and places of dumps, and what happens where none can be written."""
 
 # Covers: preload/collector/{api,write_dump,written_dumps}.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The dump of a whole program against what the program knows of itself."""
 
 # Covers: preload/torch/metadata/{shared_object_map,torch_version}.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every byte of a training has a category, at any moment of a step: a part of the programs of tests/categories."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A torch whose functions have other names than any that we know, as a nightly's may: the program notices nothing, and its dump says
 what is missing.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A tensor whose fields could not be read: what is not known of it is never shown as zero or none."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the profiler runs in a program is not seen by what the program has to see operations and functions with."""
 
 # Covers: preload/torch/unrecorded.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Programs that are more than a Python: a C++ program that embeds one, and a Python with an extension that is built with AddressSanitizer."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a tensor was made, in the user's words: the line and the function that the user wrote, not the interpreter's name
 of a comprehension, nor a header of the standard library."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What waits to be written when a process ends by os._exit() is in its file, as far as the writer has a second for it."""
 
 # Covers: preload/hooks/process/process.cc preload/values_file/value_store.cc

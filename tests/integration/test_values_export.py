@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exports of values files, read back by the programs they are for: every element to the bit, and what stands beside it."""
 
 # Covers: analyzer/cli/values_export.cc analyzer/values/value_columns.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values files are as docs/values-format.md says: framing, checksums, order of chunks, and what rows refer to."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """stop_values() and start_values(), from inside and from outside: nothing watched is recorded between them, the rest is."""
 
 # Covers: preload/values_file/values_switch.cc analyzer/cli/record.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of values files, and files that are followed while the program writes them."""
 
 # Covers: analyzer/cli/{values_plot,values_follow}.cc analyzer/export/pictures/plot.cc

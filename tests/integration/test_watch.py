@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is watched is what the program itself has, bit for bit, and the program is as without."""
 
 # Covers: preload/watch/{watch,watched_calls,module_values,module_paths}.cc preload/torch_events/module_calls.cc

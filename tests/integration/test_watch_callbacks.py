@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Functions of a file that the watch file names are called at the seed's four moments, and the program is as without."""
 
 # Covers: preload/watch/callbacks.cc analyzer/cli/watch.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Variables and returned values are what the program itself has, each time and in order, and the program is as without."""
 
 # Covers: preload/watch/variables/{variable_watch,code_plan,code_monitoring,code_tracing}.cc preload/watch/object_values.cc

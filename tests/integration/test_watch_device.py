@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values of tensors on devices: torch's operations and copies that nothing waits for, on the CPU's tensors in the place of a device's, and on the
 double of the CUDA libraries, which computes nothing but shows what was called."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a watch keeps besides statistics: slices, other dtypes, norms per item, quantiles and histograms, as torch computes them."""
 
 # Covers: preload/tensor_values/{reducers,tensor_slice,element_numbers}.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ways in which torch runs modules that are not plain: under --watch, --calls and --find-nan the program prints what it prints without, and what
 cannot be seen is said."""
 

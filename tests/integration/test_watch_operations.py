@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Level `op` of watches: results of operations within modules are what the program has, bit for bit."""
 
 # Covers: preload/torch_events/torch_layout_probe.cc preload/watch/{operation_values,watched_scopes}.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models of real libraries under --watch, --calls, --find-nan and `compare`: each value is what hooks of the program itself saw, bit for bit."""
 
 # Covers: preload/watch/module_values.cc preload/torch_events/{module_calls,steps}.cc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What pip installs: one wheel for every Python, in a clean virtual environment and without a compiler.
 
 The wheel is the one that TENSORSCOPE_TEST_WHEEL names (scripts/wheel makes the portable one); else it is built here as

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Modules within DistributedDataParallel, torch.compile() and checkpoint_wrapper() are found and compared by the program's own paths; files have the
 paths that there are."""
 

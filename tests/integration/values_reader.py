@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A second reader of values files, in Python, written from the schema's generated code alone. Needs flatc and flatbuffers."""
 
 import pathlib

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds synthetic dump files for tests: rows are given as simple structs, ids come back, and bytes() frames everything
 // as the preload would. Where a test wants a broken file, it takes chunks(), changes a payload and calls frame().
 //

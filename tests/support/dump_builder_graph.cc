@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The autograd graph and Python's references of a synthetic dump.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of DumpBuilder that writes what failed, devices' memory, the CUDA runtime's blocks and source lines.
 #include "support/dump_builder.h"
 #include "tensorscope/dump_format.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nothing captures a stack here, and native frames are those of fake_frames.h. For one file of a test program.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python frames, code objects and native frames that a test makes up. Functions with these names stand before the
 // library's: the linker takes nothing from the archive for them. For one file of a test program.
 #pragma once

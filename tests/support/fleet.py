@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes the dumps of many ranks out of a few real ones: copies with another rank, process and run."""
 
 import pathlib

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A field of the interpreter's layout made wrong, by its name: for tests of what is said then.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A chunk's payload that FlatBuffers' builder never makes: a vector whose rows begin at a multiple of 4 bytes only.
 #pragma once
 

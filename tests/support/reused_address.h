@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads one library where another has been.
 #pragma once
 

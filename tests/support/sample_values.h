@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values that made-up dumps use again and again.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // qemu's user mode, in which `scripts/wheel --arch aarch64 --tests` runs the unit tests, lacks some of the kernel. A
 // test that needs such a part is skipped there, and says which.
 #pragma once

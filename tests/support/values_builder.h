@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds synthetic values files for tests, chunk by chunk as the preload writes them.
 //
 //   ValuesBuilder builder;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Live allocations, and the autograd nodes that were seen being attached.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which function decodes which chunk. To add a chunk: a line in the table, and the function in the file of its subject.
 #pragma once
 

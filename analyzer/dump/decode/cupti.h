@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What CUPTI reported: memory that was taken from the driver, kernels and copies.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump while its chunks are decoded. Chunks come in any order, so what their rows refer to may come later: it waits
 // here, as the file has it, until all chunks were decoded. What is out of range is cleared and counted, never followed.
 #pragma once

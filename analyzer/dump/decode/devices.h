@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of devices: the driver's numbers and the segments of torch's allocator.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What failed, in the dump of an out-of-memory error.
 #pragma once
 

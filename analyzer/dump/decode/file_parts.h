@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What belongs to the file and not to the process: the texts that rows refer to, and the mark at its end.
 #pragma once
 

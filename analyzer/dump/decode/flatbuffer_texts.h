@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What chunks have that bring a table of texts of their own, and rows in vectors that may be missing.
 #pragma once
 

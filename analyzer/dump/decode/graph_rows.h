@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The autograd graph. Numbers of nodes and serials of tensors are resolved at the end, once everything that they may
 // point to is there.
 #pragma once

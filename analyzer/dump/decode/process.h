@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which process it is, its steps and its groups, and what was recorded of it.
 #pragma once
 

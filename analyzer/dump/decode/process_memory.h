@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over the process's memory, and what it consists of.
 #pragma once
 

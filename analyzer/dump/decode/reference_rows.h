@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python's references to tensors and nodes. Numbers of nodes and serials of tensors are resolved at the end, once
 // everything that they may point to is there.
 #pragma once

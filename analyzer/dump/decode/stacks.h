@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the threads were: shared objects, code, frames, sites, threads, and which module runs which frames.
 #pragma once
 

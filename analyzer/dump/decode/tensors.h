@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The live tensors, and what each says of its storage.
 #pragma once
 

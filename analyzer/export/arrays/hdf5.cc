@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HDF5 through its own library: a group for each column, a data set for each array.
 #include <fmt/format.h>
 #include <hdf5.h>

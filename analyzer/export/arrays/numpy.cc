@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // numpy's files: a short header, then the elements as they are. An .npz is a ZIP archive of them, not compressed.
 #include <fmt/format.h>
 #include <zlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // safetensors: the length of a JSON header, the header with each tensor's dtype, shape and place, the elements.
 #include "export/arrays/values_export.h"
 #include "export/json/scalars.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an export of a values file consists of: named arrays, written in pieces. The same for every format of arrays.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values as a table, one row each, for formats that have rows and columns.
 #pragma once
 

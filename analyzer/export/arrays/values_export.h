@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A values file for other programs: numpy, safetensors, HDF5, tables (docs/cli/values.md).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CSV and Parquet: one row a value.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls of modules as JSON (docs/cli/calls.md), and for viewers of Chrome's trace event format such as Perfetto.
 #pragma once
 

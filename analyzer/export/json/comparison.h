@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two runs compared, as JSON (docs/cli/compare.md).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The answer of `forecast` as JSON (docs/cli/forecast.md).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers of `tensorscope graph` as JSON: docs/cli/graph.md has the fields. One object, the same bytes every time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `leaks --json` prints (docs/cli/leaks.md).
 #pragma once
 

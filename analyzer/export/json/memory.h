@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of the JSON export (docs/json.md) that tell what failed and whose memory a device's is.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `oom --json` prints (docs/cli/oom.md).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The answer of `ranks` as JSON (docs/json.md).
 #pragma once
 

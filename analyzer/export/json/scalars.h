@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON values that every JSON answer writes alike. For source files only: it brings the whole of nlohmann's header.
 #pragma once
 

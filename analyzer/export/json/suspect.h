@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A suspect of one dump as a row of JSON, in the answers of `leaks` and `oom` (docs/cli/leaks.md). For source files
 // only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recording over time as JSON (docs/cli/timeline.md).
 #pragma once
 

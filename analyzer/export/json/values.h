@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The answers of `tensorscope values` for programs (docs/json.md).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "export/pictures/calls_dot.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls of modules as a picture in Graphviz' language: an edge from each module to those below it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A drawing in Graphviz' language. Boxes differ by kind in shape and colour, as in pytorchviz: leaves blue, saved
 // tensors orange, outputs green, bases of views pale green with a dotted edge, functions grey.
 #pragma once

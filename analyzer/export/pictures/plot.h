@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures of numbers over steps or time: charts side by side.
 #pragma once
 

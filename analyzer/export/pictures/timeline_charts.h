@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recording over time as charts: live bytes by category, steps, what a device's allocator has reserved.
 #pragma once
 

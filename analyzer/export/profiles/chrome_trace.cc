@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chrome's trace event format: a complete event (X) a call, where calls of a thread lie within each other or apart; a
 // pair of asynchronous events (b, e) where they overlap, as backwards of branches do. Counters (C) are live bytes.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "export/profiles/frame_table.h"
 
 #include "support/printable.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The frames of a dump's stacks as formats of profilers want them: each different one once, with a name that a person
 // reads.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keys are those of torch.cuda.memory._snapshot() (torch/csrc/cuda/memory_snapshot.cpp, torch/cuda/memory.py
 // of 2.14) as torch/cuda/_memory_viz.py and torch/utils/viz/MemoryViz.js read them; what is ours stands under
 // "tensorscope".

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memories of a dump as PyTorch's memory viewer numbers devices: 0 to n-1 the CUDA devices, n the CPU, then what
 // the viewer has no word for and a dump knows: other kinds of device, page-locked host memory, and what others than
 // torch took from the CUDA runtime on each device.

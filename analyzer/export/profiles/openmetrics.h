@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump as OpenMetrics text, which Prometheus reads: what each device holds by category, the largest allocation sites,
 // the process.
 #pragma once

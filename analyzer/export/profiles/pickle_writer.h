@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a pickle from numbers, texts, lists and dictionaries, without anything that a reader would have to run. Only
 // opcodes that PyTorch's memory viewer knows (torch/utils/viz/MemoryViz.js, function unpickle): no frames,
 // elements appended one by one because the viewer spreads a batch over the arguments of one call, integers of at most

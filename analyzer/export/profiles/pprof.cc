@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // pprof's profile.proto, compressed by gzip: a sample a site, with live blocks and live bytes. The few kinds of fields
 // are written by code of ours, as the values of Parquet's are: a message of protobuf is a row of numbered fields.
 #include <zlib.h>

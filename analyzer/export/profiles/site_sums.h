@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each site holds now: every live byte at one site, allocations at their own, memory that no allocator knows at
 // that of its oldest tensor.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // speedscope's own format (https://www.speedscope.app/file-format-schema.json): one sample a site, weighed by live
 // bytes, and once more by live blocks.
 #include "export/export.h"

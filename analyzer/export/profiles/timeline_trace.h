@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recording's timeline in Chrome's trace event format, which Perfetto reads: live bytes of each device by category
 // and what its allocator keeps, as counters; steps as slices.
 #pragma once

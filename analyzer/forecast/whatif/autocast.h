@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What if the forward pass ran under torch.autocast: parameters stay float32, matrix products and convolutions compute
 // in 16 bits, from copies of what they are given.
 #pragma once

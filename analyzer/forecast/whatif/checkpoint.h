@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What if torch.utils.checkpoint were around some modules: what they save goes as their forward ends, and backward
 // computes it again.
 #pragma once

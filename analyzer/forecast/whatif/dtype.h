@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What if the model were in 16 bits, or its forward pass under autocast.
 #pragma once
 

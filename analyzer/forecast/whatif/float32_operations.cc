@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "forecast/whatif/float32_operations.h"
 
 #include <algorithm>

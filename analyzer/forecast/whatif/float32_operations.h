@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which places of a program compute in float32 whatever type they are given: a float32 run casts nothing there.
 #pragma once
 

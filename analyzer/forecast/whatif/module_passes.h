@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forward passes of modules in a run, and what backward needs of each: where torch.utils.checkpoint would compute
 // again.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What if the program had another optimizer of torch.optim: its state, and what its step makes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is put into a run: blocks that come and go where the base had none, and blocks that are freed in the place of
 // others. Numbers of changes are those of the run as it is, until apply().
 #pragma once

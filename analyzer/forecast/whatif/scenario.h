@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The same program with something changed that needs no other run: another precision, checkpointing, another optimizer,
 // ranks that share its state. Each changes a replay; what it cannot know goes into ReplayBlock::unsure.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What if parameters, gradients and optimizer state were sharded over ranks, as fully_shard does (FSDP2): each rank has
 // its part of them, and each module whole only while it runs.
 #pragma once

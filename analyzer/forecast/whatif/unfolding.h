@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions in 16 bits on a CPU: without AVX-512 torch unfolds their input into a buffer, and makes a float32 copy
 // of a gradient to add up that of a bias, which no float32 run shows.
 #pragma once

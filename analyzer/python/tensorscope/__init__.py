@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tensorscope: a memory profiler for PyTorch programs.
 
     import tensorscope as ts

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`python -m tensorscope ...` is the tensorscope program; `run -m MODULE` runs the module with this Python."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers as data: rows of SQL over the tables (docs/tables.md), and the JSON of `leaks` and `oom` (docs/json.md)."""
 
 import json

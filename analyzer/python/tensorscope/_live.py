@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inside a program that runs under tensorscope: dumps, and what a part of the program left behind."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """%%tensorscope: what a cell allocates.
 
 In a kernel that runs under tensorscope the cell runs in the kernel, between two dumps, and its growth is shown. In any

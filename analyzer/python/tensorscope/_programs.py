@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds the tensorscope program and libtensorscope.so that belong to this package, in an installation or a checkout."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of tensorscope as tables, through libtensorscope_reader.so; any Arrow library reads them without a copy."""
 
 import ctypes

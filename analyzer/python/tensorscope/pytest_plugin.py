@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """pytest: memory that tests leave behind.
 
     @pytest.mark.tensorscope(max_growth="10 MiB", leaks=0)

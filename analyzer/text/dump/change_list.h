@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of `diff --list`: each tensor that is new, gone, larger, smaller, elsewhere or newly graded.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What CUPTI reported, as `report` prints it: whose the driver's memory is, and which places keep the devices busy.
 #pragma once
 

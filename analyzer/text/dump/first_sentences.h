@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first sentences of a report: how much is alive and where most of it was allocated; what is outside of tensors.
 #pragma once
 

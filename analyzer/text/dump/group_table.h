@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups as rows: bytes, share, count, age, place and source line. Shared by report and check.
 #pragma once
 

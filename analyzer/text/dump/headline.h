@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines about a dump as a whole, that several verbs share: which process, when and why; what was seen and what was not.
 #pragma once
 

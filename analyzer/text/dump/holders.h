@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Why tensors are still alive, in one line for many of them or a few for one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory beside the source lines that allocated it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The columns that `list` has: what they are called, and what stands in them.
 #pragma once
 

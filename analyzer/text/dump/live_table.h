@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The "live" table of a report: what each device's live bytes consist of, line by line, so that the lines add up.
 #pragma once
 

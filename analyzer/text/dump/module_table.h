@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model as a tree, with what each module's parameters, gradients, optimizer state and saved activations take.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where names and categories of a moment of a recording are from.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A segment as a line of characters, each an equal part of it: '#' in use, '.' free, 'w' freed but waiting for a
 // stream,
 // '+' not all the same.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What torch's caching allocator holds of each device: sums, streams and pools, how the free memory lies, and the
 // largest segments.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "text/dump/tensor_phrases.h"
 
 #include "dump_generated.h"

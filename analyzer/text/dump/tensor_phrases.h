@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words about one tensor that list and show share.
 #pragma once
 

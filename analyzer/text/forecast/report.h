@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `forecast` prints: the answer first, then what the peak consists of, what is not linear, and what else could be
 // done.
 #pragma once

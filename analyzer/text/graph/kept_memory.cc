@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a graph keeps alive, as tables: by module, by operation, and the largest storages one by one.
 #include <fmt/format.h>
 

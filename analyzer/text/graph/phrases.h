@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words that the texts, JSON and drawings of a graph share.
 #pragma once
 

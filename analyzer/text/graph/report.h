@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `tensorscope graph` says on a terminal. Everything that comes from the dump is cleaned here.
 #pragma once
 

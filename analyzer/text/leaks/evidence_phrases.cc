@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Labels of the evidence of `leaks`, and what to do about parts of the process's memory.
 #include "support/enum_words.h"
 #include "text/leaks/phrases.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words of `leaks`: what a finding is called, who holds it, its evidence and what to do about it. For text and JSON
 // alike. Pure functions.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `leaks` prints: the summary, each finding with its evidence, and the places that grew.
 #pragma once
 

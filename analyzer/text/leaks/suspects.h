@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The suspects of a single dump: what they are, and a table of them.
 #pragma once
 

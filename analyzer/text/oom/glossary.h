@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The terms of `oom`'s answer, explained below it: those that were printed, each noted where it was.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words of `oom`: what a remedy is about, what to do, how its bytes are estimated. For text and JSON alike. Pure
 // functions.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The answer of `oom` for people: its first five lines say it all, the rest shows on what they rest.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What keeps alive what a rank has more of than its peers: its dump is opened once more for that.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `ranks` prints: the ranks of a job, what differs, outliers, skew over steps, who ran out of memory first, leaks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `ranks` shows, and what its parts look up in it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of `ranks`: members, outliers, what differs, steps, growth, leaks. Each is "" if there is nothing to show.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Live bytes over time as characters.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recording over time in words, with a plot of characters.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls of modules in words: a tree with numbers, the same by name alone, or a sequence.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two runs compared, in words: where they part first, what fed that, how the difference grows, what one of them lacks.
 #pragma once
 

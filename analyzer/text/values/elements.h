@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor's elements as torch prints them: print(tensor) with its usual options.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words for a value or a call: where in a run it was ("train step 3", "eval pass 2"), what it is.
 #pragma once
 

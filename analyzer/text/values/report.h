@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The answers of `tensorscope values`: what was captured, statistics over steps, one value.
 #pragma once
 

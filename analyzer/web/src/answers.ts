@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers of diff, leaks and oom.
 import { Boxes, type Box } from "./canvas";
 import type { Column } from "./data";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Live bytes over time as stacked areas. A drag with the pointer, or the keys, choose a range.
 import { scaleLinear } from "d3-scale";
 import { area, curveStepAfter } from "d3-shape";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Boxes on a canvas, with a text list of the same for who cannot see it: treemap, flame graph, segments.
 import { h, say } from "./dom";
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements from code: texts become text nodes, nothing is ever parsed as markup.
 type Child = Node | string | number | null | undefined | false | Child[];
 type Props = Record<string, unknown>;

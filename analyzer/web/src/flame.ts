@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flame graph of stacks: the width of a frame is the live bytes that were allocated below it. Drawn on a canvas: only
 // boxes that are
 // wide enough to be seen are laid out.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers as the command line writes them (analyzer/text/units.cc).
 const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The autograd graph as a tree that opens node by node: from outputs towards leaves.
 import type { Column, Dump } from "./data";
 import { amount, h, plainTable } from "./dom";

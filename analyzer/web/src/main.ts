@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page: reads its data, and shows what the address names (router.ts).
 import { h } from "./dom";
 import { readData, Report } from "./data";

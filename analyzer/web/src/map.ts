@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Treemap: the area of a box is its bytes; by module, category or holder.
 import { hierarchy, treemap, treemapSquarify } from "d3-hierarchy";
 import { Boxes, CATEGORY_COLOURS, colourOf, type Box } from "./canvas";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What, how much, who, what to do: the sentences of the command line.
 import { leaksAnswer, oomAnswer, type Leaks, type Oom } from "./answers";
 import { amount, h, plainTable } from "./dom";

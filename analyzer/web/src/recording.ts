@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recording of the page: what was alive by allocation site at its moments (analyzer/html/state_over_time.h).
 import { Stacks, type Column, type Columns, type Report, type StackColumns } from "./data";
 import { duration } from "./format";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a reader is: the page and its state stand behind the # of the address, so that Back works and a link can be
 // sent.
 import { h } from "./dom";

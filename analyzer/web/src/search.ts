@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Search in everything that the page has: tensors, allocation sites, modules, holders, findings, the graph, values,
 // calls, pages.
 import type { Dump } from "./data";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table of any number of rows: only those in sight are in the document. Rows are numbers; columns make texts of them.
 import { h, say } from "./dom";
 import { count, counted } from "./format";

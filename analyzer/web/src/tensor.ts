@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One tensor: what it is, who holds it, its stack, and the storage that it shares, drawn to scale.
 import { button, copy, h, plainTable } from "./dom";
 import { holdersOf, type Dump, type Frame, type Holder, type Stacks } from "./data";

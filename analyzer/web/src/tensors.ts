@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of all tensors: search, filters, groups, order.
 import { button, h, saveTools, say } from "./dom";
 import type { Dump } from "./data";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recording: live bytes over time by allocation site or module; a range of it, what grew in it and what was alive at
 // its peak.
 import { areaChart, type Layer, type Mark } from "./area";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values over steps, histograms, and calls of modules.
 import { scaleLinear } from "d3-scale";
 import { line as pathOf } from "d3-shape";

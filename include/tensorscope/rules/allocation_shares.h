@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shares the bytes of each allocation between the storages in it, so that every byte counts once. What is left of an
 // allocation that has a storage is rounding by the allocator, and counts for its first storage.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which block contains an address. Blocks may be nested (a block inside a mapped file).
 //
 // Context: any that may allocate. Not thread-safe.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What memory is for, in the words of every table, filter and report: the short report of the target and the analyzer
 // use the same ones, in the same order.
 //

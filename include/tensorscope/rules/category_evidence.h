@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a tensor's category is decided from, and the verdict: which category, by which rule (category_judge.h).
 //
 // Context: any. No allocation, no exceptions.

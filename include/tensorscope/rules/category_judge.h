@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decides what a tensor is for (categories.h) from evidence that each program collects in its own way. Rests on what
 // holds the tensor and on who made it, never on the function that happens to run.
 //

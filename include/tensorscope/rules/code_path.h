@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What of the program's source code a watch names: a variable of a function, a variable at a line, what a function
 // returns. docs/watch-code.md has the grammar.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Torch's dtypes: c10::ScalarType (torch/headeronly/core/ScalarType.h, 2.13). Codes are never reused.
 //
 // Context: any.

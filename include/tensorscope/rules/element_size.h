@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes of one element of a c10::ScalarType (torch/headeronly/core/ScalarType.h, 2.13), 0: not known.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which frame stands for a whole stack, and what its function is called: the innermost frame of the user's own code,
 // else of an installed library, else of what is left.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that several storages may lie in, counted once.
 //
 // Context: any that may allocate. Not thread-safe. Units: bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all ranks of one job have in common in their environment, as one word: which processes and dumps belong
 // together.
 //

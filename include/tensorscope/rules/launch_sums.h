@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was launched on devices: kernels, copies and fills, with their bytes and the nanoseconds that they took there.
 #pragma once
 

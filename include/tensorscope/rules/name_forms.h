@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many names as few: names that differ in numbers alone are one form, written with the range of the numbers.
 //   losses[0], losses[1], losses[127]       losses[0..127] where all between are there, else losses[0,1,127] or
 //   losses[*] model.layers.0.fc1, model.layers.1.fc1  model.layers.*.fc1

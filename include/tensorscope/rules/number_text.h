@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers as a person reads them, the same in the messages of the preload and in the output of the analyzer:
 //   bytes     512 B   812.0 MiB   1.42 GiB     one decimal in KiB and MiB, two from GiB on
 //   count     7   1,043

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How it is known from outside that the program has a handler of its own for the signal that asks for a dump: by the
 // name of the collector thread, and in a dump by the detail of the coverage record of the signal.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor of c10::TensorImpl itself, as against those of classes derived from it.
 #pragma once
 

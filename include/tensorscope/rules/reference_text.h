@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a reference to a tensor or to an autograd node is written, and which of several names the holder:
 // "train.py: history[3] (list)", "h (local of Block.forward)", "model.fc1.weight".
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file by which `tensorscope` asks a process for something without a signal. The name holds the process's id as it
 // knows it itself (in its own pid namespace) and when it was started, so that a file that was left over never reaches
 // another process.

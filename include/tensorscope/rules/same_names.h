@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of several holders of one printed name a reference begins at: variables of one name in several running calls of
 // a function, in several waiting generators, in several objects that C code holds. They are different things, so that
 // their names must differ, and nothing may be concluded of them together.

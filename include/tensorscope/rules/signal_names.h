@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The signals that can trigger a dump, by name: TENSORSCOPE_SIGNAL in the target, and the analyzer that sends one.
 //
 // Not SIGKILL and SIGSTOP, which nobody can handle, nor the signals of a fault, which must end the program. (glibc has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Floating-point numbers of 8 and 16 bits as float, which holds each of them.
 //
 // Context: any.

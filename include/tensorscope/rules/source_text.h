@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which source files are believed to be what runs, and how much of a line is kept.
 //
 // Context: any. Units: bytes, nanoseconds.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whose code a frame is: the user's own, a library's, PyTorch's, the interpreter's. The short report of the target and
 // the analyzer use the same rules.
 //

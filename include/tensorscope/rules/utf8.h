@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // UTF-8, as Unicode 15, table 3-7 has it: characters one by one, and texts that are cut between them.
 //
 // Context: any. No allocation, no state.

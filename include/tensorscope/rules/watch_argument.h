@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a watch that is written as one path, as `--watch` and TENSORSCOPE_WATCH take it.
 //
 // Context: run_or_abandon_on_oom() in the preload.

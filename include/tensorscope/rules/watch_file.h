@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a watch file.
 //
 // Context: run_or_abandon_on_oom() in the preload. toml++ without exceptions.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of values as paths, and patterns of them: what a watch says, and what `tensorscope values --name` takes.
 //
 // Context: pure.

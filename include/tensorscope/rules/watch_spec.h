@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is to be watched, and what is to be kept of it: what a watch file and `--watch` say (watch_file.h,
 // watch_argument.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words, numbers and paths that watches are written in: one grammar for both programs, so that what `tensorscope
 // watch --check` accepts is what the preload does.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What wrappers put into the paths of modules, and paths without it: "model.module.fc" under DistributedDataParallel is
 // the program's own "model.fc". As torch itself does for the keys of checkpoints
 // (torch/distributed/checkpoint/state_dict.py): private names wherever they stand, `module` below its classes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA calls at whose begin the place in the program is noted: those that lead to a record. Numbers of
 // cupti_runtime_cbid.h and cupti_driver_cbid.h (CUDA 12.4 and 13.0); a number stays a function's for ever, and a
 // library that does not know one refuses it alone. _ptsz and _ptds: the same function of the per-thread default stream.

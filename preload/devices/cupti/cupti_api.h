@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is used of CUPTI, declared here: nothing is linked, and no header of NVIDIA's is needed to build.
 //
 // Source: cupti_activity.h, cupti_callbacks.h, cupti_result.h of CUDA 12.4 (CUPTI 22) and 13.0 (130001). A kind's

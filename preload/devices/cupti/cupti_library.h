@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds and opens CUPTI: the library that the process's torch has loaded, or would load.
 //
 // Context: a thread of our own (dlopen takes the loader's lock, and may run constructors).

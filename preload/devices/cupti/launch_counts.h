@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ran on the devices, counted by site: kernels, copies and fills, with
 // bytes and the time they took.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a call's correlation id, as CUPTI gives it to the call and to all that comes of it on the device, to the place
 // in the program that made the call.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A piece of work on a thread of its own, waited for up to a limit: CUPTI takes locks of the driver's, which a thread
 // that hangs may hold. The thread has the program's descriptors, since those of the driver are among them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "devices/cupti/memory_activity.h"
 
 #include "support/pages.h"

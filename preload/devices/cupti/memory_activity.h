@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Live allocations of the driver, by address, from CUPTI's memory records: of the whole process,
 // whoever asked for it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A build without CUPTI.
 #include "devices/cupti/session.h"
 #include "support/coverage.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads CUPTI's activity records into the tables, and lends CUPTI the buffers that it writes them to.
 //
 // Context: the two callbacks run on CUPTI's thread, or on one that flushes, under an InsideScope; no malloc. Bounded:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUPTI, where TENSORSCOPE_CUPTI asks for it: when it is opened, what is asked of it, when it is given up.
 //
 //   off      not asked for, or this build has none (meson -Dcupti=disabled)

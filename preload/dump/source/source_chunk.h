@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SRCS, the chunk with the source lines that the dump's Python stacks need, so that whoever reads the dump needs no
 // file of this machine. Files are read after phase 1, without holding up any thread, in parallel with the rest of the
 // dump.

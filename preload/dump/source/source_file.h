@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads chosen lines of one source file, in one pass and in bounded memory. A path comes from the program's own code
 // objects, but may name anything: only a regular file is opened, and it is closed before the function returns.
 //

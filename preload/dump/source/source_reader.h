@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the wanted lines of source files on a thread of its own with a limit on the time: a file system that hangs
 // must not hang the dump. What was read by then is kept, the thread is given up. At most one such thread is alive;
 // while it hangs, later dumps have no source lines.

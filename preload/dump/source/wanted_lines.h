@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which lines of which source files the stacks of a dump need: those of the program's own frames first, the largest
 // sites first among them, then those of libraries and of torch.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The allocation calls of the CUDA runtime, whoever makes them through the loader. What is taken with dlsym from the
 // runtime itself, and a runtime that is linked statically, passes by (docs/limits.md).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the room cupti/ has to know of the program: that it uses CUDA, and that another part of it wants CUPTI. Nothing
 // but one load where TENSORSCOPE_CUPTI does not ask for it.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // unshare() and setns() refuse some namespaces to a process with more than one thread. The profiler's threads end
 // before such a call, if they have nothing to do, and are made again afterwards.
 #include <errno.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dump of main's return and of exit() is written before the program's own exit handlers
 // and static destructors run; a Python program has had its dump by then (python/bridge.h). At _exit
 // only values that wait are written.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The normal end of the process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "hooks/process/program_signal.h"
 
 #include <errno.h>

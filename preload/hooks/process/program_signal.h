@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dump signal, shared with the program: our handler is the one the kernel knows, the program's own action is kept
 // here, runs after ours with the mask and flags the program asked for, and is what the program sees when it asks. The
 // default action (the end of the process) is not taken while the profiler is active.

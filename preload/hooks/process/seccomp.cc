@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // prctl() and syscall(), by which a program puts a filter of system calls (seccomp) before itself. One for all threads
 // is for the profiler's, too, and may end the process at a call that only these make. So they end before it comes, and
 // nothing is opened from then on (support/call_filter.h).

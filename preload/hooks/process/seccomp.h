@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Filters of system calls that the program puts before itself (seccomp.cc).
 #pragma once
 

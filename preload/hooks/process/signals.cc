@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libc's ways to install a signal handler. They forward, but for the dump signal of an active profiler.
 //
 // Those of other systems that glibc has too (bsd_signal, sysv_signal, ssignal, sigset, sigignore) are libc's own: a

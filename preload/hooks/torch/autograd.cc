@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // torch::autograd::impl::set_gradient_edge(const Tensor&, Edge) (torch/csrc/autograd/variable.h) and the destructor of
 // torch::autograd::Node (torch/csrc/autograd/function.h); the constructors of torch::autograd::SavedVariable
 // (torch/csrc/autograd/saved_variable.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // c10::alloc_cpu(size_t) and c10::free_cpu(void*) (c10/core/impl/alloc_cpu.h).
 #include "hooks/hook.h"
 #include "live/tracker.h"

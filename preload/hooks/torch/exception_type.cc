@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "hooks/torch/exception_type.h"
 
 #include "hooks/torch_libraries.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whose exception is it? Read from the type_info alone, as the Itanium C++ ABI lays it out.
 //
 // Context: any thread that throws.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // c10::reportMemoryUsageToProfiler(void* pointer, int64_t size, size_t allocated, size_t reserved, Device)
 // (c10/core/Allocator.h): called by device allocators with their lock held, and by at::MapAllocator.
 #include "devices/cupti/session.h"

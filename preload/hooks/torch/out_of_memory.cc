@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The moments at which memory runs out. The order in torch (c10/cuda/CUDACachingAllocator.cpp,
 // c10/core/CPUAllocator.cpp, 2.6 to 2.14):
 //   a device   reportOutOfMemoryToProfiler under the allocator's lock; the lock is released; c10::OutOfMemoryError is

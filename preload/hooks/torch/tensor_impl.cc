@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // c10::TensorImpl: construction, destruction, release (c10/core/TensorImpl.h).
 #include "hooks/hook.h"
 #include "live/tracker.h"

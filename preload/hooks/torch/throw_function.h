@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // __cxa_throw as an object of the process would have been bound to without the preload. A process may have more than
 // one C++ runtime (an extension with libc++, or with a libstdc++ of its own), and an exception must go to its own.
 //

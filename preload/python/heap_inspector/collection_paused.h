@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // No collection of garbage for a scope: one would run the program's finalizers. With the GIL held throughout, nobody
 // else can have changed the setting in between.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was there before the profiler was attached: tensors that Python refers to, their memory on the CPU, and all that
 // is allocated by torch on devices.
 //

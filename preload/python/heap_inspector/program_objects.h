@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The heap inspector: looks at the program's objects with the GIL held from beginning to end, so that what it borrows
 // stays, no other thread of the program runs meanwhile, and nothing of the program dies in our hands.
 //

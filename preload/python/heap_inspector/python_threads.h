@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interpreter's threads, and what the program's `threading` calls them.
 //
 // Context: heap inspector. The number by which threading knows a thread is found in the thread's state by what is in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads little numbers out of a bounded run of bytes; beyond its end everything is zero and ok() is false.
 //
 // Context: any.

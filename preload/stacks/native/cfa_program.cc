@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stacks/native/cfa_program.h"
 
 namespace tensorscope::stacks {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the call frame instructions of .eh_frame up to one address and says what they come to as an UnwindRule.
 //
 // Format: DWARF 5 section 6.4.2; DW_CFA_GNU_*: GCC's include/dwarf2.def. x86-64 column numbers: System V ABI AMD64 1.0

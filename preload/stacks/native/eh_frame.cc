@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stacks/native/eh_frame.h"
 
 #include "stacks/native/byte_reader.h"

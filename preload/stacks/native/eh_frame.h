@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the unwind rule of one return address out of the loaded object's own .eh_frame.
 //
 // Everything it cannot express is `odd`; where no table describes the address, the rule is a `guess`.

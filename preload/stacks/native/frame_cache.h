@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The frames that one thread's captures have met, at the places on the stack where they were met, each with its caller.
 //
 // A record is keyed by (ip, sp). It says where the caller's words are, and what they were: as long as they are the same

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stacks/native/frame_walk.h"
 
 #include "stacks/native/eh_frame.h"

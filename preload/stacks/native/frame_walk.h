@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks the calling thread's stack by remembered frames where they are still there, by cached unwind rules elsewhere.
 //
 // Why a remembered caller is exact: a frame's caller is a function of the frame's (ip, sp, bp), of the rule of ip, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stacks/native/interpreter_code.h"
 
 #include <pthread.h>

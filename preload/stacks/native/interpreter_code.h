@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the code of the Python interpreter is, and what stands between it and the beginning of a thread.
 //
 // Context: any; made in hooks and at activation.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is used of libunwind's interface for unwinding with one's own accessors ("remote" unwinding), declared here so
 // that no header of libunwind is needed to build.
 //

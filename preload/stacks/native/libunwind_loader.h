@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libunwind, opened privately: RTLD_LOCAL, so that its exported `_Unwind_*` never stand before libgcc's in the target.
 //
 // It walks with accessors of ours (libunwind_accessors.h) by its library for such walks, libunwind-x86_64.so.8. When it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which loaded object holds an address, without a lock where the C library can say so.
 #include <dlfcn.h>
 #include <link.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stacks/native/native_stack.h"
 
 #include <stdio.h>

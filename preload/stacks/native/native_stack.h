@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Native stacks: libunwind opened privately, an unwinder that remembers one rule per instruction address and stops
 // where the stack is word for word the one of the thread's last capture, and the trie of return addresses.
 #pragma once

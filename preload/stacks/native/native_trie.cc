@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stacks/native/native_trie.h"
 
 #include "support/spread_bits.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trie of return addresses: a stack is the id of its innermost frame, a frame knows its caller's id. Insert-only.
 //
 // A node is found by (caller, address) in a hash table of growing levels: each level is an array of cache lines of four

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks that a thread has made before: which words of the stack each was read from, and a hash of what they were.
 //
 // A walk from an innermost frame out to a trusted record (frame_walk.h) is a function of that frame's registers, of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stacks/native/rule_table.h"
 
 namespace tensorscope::stacks {

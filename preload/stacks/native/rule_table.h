@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cache of unwind rules by return address: fixed size, lock-free, lossy.
 //
 // An entry is one 64-bit word, so a reader never sees half of one: 34 bits of the address and the 30 bits of the rule.

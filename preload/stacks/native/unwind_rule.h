@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How to get from one frame to its caller: the part of the unwind table that x86-64 code nearly always uses, in 30
 // bits.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The frames of a stack at the addresses where they lay before: compared with the thread's present chain without
 // following it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One capture of the calling thread's Python stack: the walk, the comparison with the thread's last stack, and the
 // look-up of the frames that differ from it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The self-check of Python stacks: one stack read raw and asked of the interpreter's public API, function by function
 // and line by line.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Functions, a generator, calls over several lines and an exception; in each check() compares our walk with the interpreter's frames."""
 
 TYPE_CHECKING = False

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The code objects that were seen on a stack, copied at first sight: file, name, first line and line table. A code
 // object may be freed and its address used again, so an address stands for its copy only until the code object is
 // deallocated: the interpreter's own deallocation informs us (python_interpreter.cc). Equal code objects share one id,

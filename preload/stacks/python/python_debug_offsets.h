@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // _Py_DebugOffsets: the table by which CPython 3.13 and later tell debuggers where their fields are. Its sections are
 // fixed runs of 64-bit words whose lengths differ between series; a section's fields mostly grow at its end.
 #pragma once

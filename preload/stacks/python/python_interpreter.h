@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interpreter in this process: its version, the layout that fits, and the few functions of its C API that stacks
 // need, all found at run time among the loaded objects. Nothing is compiled against Python.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where one CPython series keeps what stacks and names need: thread state, frames, code objects, strings, attributes.
 // One file per series under layouts/ holds the numbers (x86-64, bytes). HACKING.md says how a series is added.
 //

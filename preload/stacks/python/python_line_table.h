@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a copied line table and an instruction's byte offset to a source line, for every format that CPython 3.8 to 3.14
 // uses. What PyCode_Addr2Line computes, from bytes that need not be trusted.
 //

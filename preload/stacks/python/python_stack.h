@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python stacks: the interpreter's own frames read raw, on the thread that owns them and without the GIL; the table of
 // code objects, copied at first sight; the trie of (code, instruction).
 #pragma once

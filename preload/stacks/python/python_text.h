@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of a Python str object, read raw (Include/cpython/unicodeobject.h: the state word and the data behind it are
 // laid out alike from 3.8 to 3.14 but for the data's offset).
 //

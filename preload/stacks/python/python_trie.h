@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trie of Python frames: a stack is the id of its innermost frame. Bytecode positions are kept; lines are decoded
 // when a dump is written.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stacks/python/python_walk.h"
 
 namespace tensorscope::stacks {

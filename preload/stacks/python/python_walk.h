@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the calling thread's chain of Python frames as it lies in memory: no reference counts, no GIL. The thread is
 // inside C code, so nobody moves its chain.
 //

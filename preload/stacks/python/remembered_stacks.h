@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python stacks that a thread has had before, by a hash of all their frames.
 //
 // A loop has its stacks in the same order again, with their frames at the same addresses. So the stack that came next

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calling thread's PyThreadState, as PyGILState_GetThisThreadState() says it.
 //
 // Up to CPython 3.13 the interpreter keeps it as thread-specific data (Python/pystate.c, gilstate_tss_get), and glibc

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sleeping on a word of memory, and waking who sleeps there. Within one process.
 //
 // Context: any, signal handlers included. errno is left as it was.

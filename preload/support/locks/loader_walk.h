@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks over the loaded objects, kept apart from fork.
 //
 // dl_iterate_phdr holds a lock of the loader's that glibc does not free in a forked child (dl_load_write_lock; seen

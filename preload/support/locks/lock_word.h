@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every lock of the preload is made of: one word that says whether it is held, and in which process.
 //
 // A fork copies the locks of the other threads as they are, and those threads are not in the child to unlock them. So a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "support/locks/mutex.h"
 
 #include "support/clock.h"

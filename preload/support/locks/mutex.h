@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A lock whose waiters sleep, for the profiler's own threads and for threads of the program that wait for one of them.
 //
 // Context: any thread, no hook; signal handlers only with all signals blocked while it is held, and where no holder

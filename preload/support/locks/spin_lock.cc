@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "support/locks/spin_lock.h"
 
 #include "support/spin_then_sleep.h"

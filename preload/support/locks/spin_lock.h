@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A spin lock that gives up rather than hang the program: spins, then yields, then sleeps in short steps, and after
 // about two seconds of waiting says no. The caller then records nothing any more (live/lock_failure.h).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tells clang which lock guards what (-Wthread-safety, run by scripts/lint); other compilers see nothing.
 //
 // A member or variable with GUARDED_BY(lock) is touched only with that lock held, a function with REQUIRES(lock) is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From addresses to small numbers: what reading a graph of millions of nodes needs of a hash table.
 //
 // Context: collector.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Python classes of custom autograd Functions, read from the memory of their ctx objects: C++ has one class,
 // PyNode, for all of them. No Python function is called and the GIL is not needed: an object that is gone is one that
 // was not read.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The autograd graph as the memory of its nodes shows it, before it is written (GRPH in dump.fbs).
 //
 // Context: collector. It allocates.

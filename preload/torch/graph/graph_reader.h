@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the autograd graph from the memory of its nodes: which node leads to which, what each keeps saved, which Python
 // objects belong to it. No torch function is called and no reference is taken; nodes that die meanwhile are left out.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The nodes of the autograd graph and the edges between them.
 //
 // Context: collector.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How large the object of an autograd node is, as its allocator knows it: its class does not report, and what lies
 // behind it is another object.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the fields of torch::autograd::Node lie in this process's torch, found by votes of the nodes themselves.
 //
 // The order of what is used here has been the same since 1.13 (torch/csrc/autograd/function.h, later node.h): sequence

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the saved tensors of a class of autograd nodes lie: found by looking at nodes of that class, since every class
 // declares its own fields (torch/csrc/autograd/generated/Functions.h).
 //

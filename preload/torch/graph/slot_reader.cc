@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torch/graph/slot_reader.h"
 
 #include <string.h>

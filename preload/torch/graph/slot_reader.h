@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the nodes of a walked graph keep: saved tensors by slot, packed values, hooks, Python's part of custom
 // Functions.
 //

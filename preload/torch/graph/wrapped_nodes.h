@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The nodes that CopySlices wrap: an operation in place on a view has one, whose gradient CopySlices passes through it.
 // No edge leads there, and what it saved is kept all the same.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a live tensor is: read at dump time, from outside, with no strong reference and no Python call. The facts come
 // from the fields of the TensorImpl (tensor_layout.h says why, and how they are checked against torch's stable C shim)
 // and a few exported functions. Kinds whose metadata Python computes, or that have no storage, give what can be had and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C++ class of a polymorphic object, by its run-time type information alone: word 0 of the object is its vtable,
 // vtable[-1] its std::type_info, whose second word is the mangled name (Itanium C++ ABI, 2.9.5).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torch/metadata/safe_reads.h"
 
 #include <errno.h>

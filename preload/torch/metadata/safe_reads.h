@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads pieces of this process's own memory of which nobody knows whether they are still there: many pieces a system
 // call, and a piece that is not mapped is one that was not read instead of a fault.
 //

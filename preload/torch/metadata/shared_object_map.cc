@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torch/metadata/shared_object_map.h"
 
 #include <elf.h>

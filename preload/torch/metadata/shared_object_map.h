@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The objects mapped into this process, as the loader knows them at one moment.
 //
 // Context: collector, no table lock held (dl_iterate_phdr takes the loader's lock, and a thread that holds that one may

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the fields of c10::TensorImpl and c10::StorageImpl lie in this process's torch.
 //
 // Reading the fields instead of calling sizes(), strides() and device() is what makes the metadata of every tensor safe

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torch/metadata/torch_functions.h"
 
 #include "support/loaded_object.h"

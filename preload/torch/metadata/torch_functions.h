@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exported functions of c10 and libtorch_cpu that the metadata reader calls: none of them throws, prints, takes a
 // lock, calls Python or changes a reference count on the tensors it is called for. Each may be null.
 //

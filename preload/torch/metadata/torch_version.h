@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which torch is loaded, told without Python.
 #pragma once
 

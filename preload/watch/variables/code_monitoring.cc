@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines by sys.monitoring (PEP 669), under a tool number of our own. The beginning of every function is asked for, and
 // switched off for each one in which nothing is watched when it begins first; lines are asked for of the others alone.
 #include <string>

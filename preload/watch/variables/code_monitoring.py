@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Callbacks with sys.monitoring, under a number that other tools do not use: 0 is a debugger's, 1 of coverage, 2 a profiler's, 5 an optimizer's."""
 
 import sys

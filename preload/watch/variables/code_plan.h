@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is watched of a code object, decided once when it is first seen: which of its variables, where in its bytecode
 // they are assigned, and whether what it returns is wanted.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What code objects do not say themselves.
 
 runs() are the instructions by lines: (offset, line, last line of what begins there, end of the loop, names that are stored). Before

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines before sys.monitoring, in CPython 3.9 to 3.11: a frame evaluation function (PEP 523) is called for each Python
 // function and lets it run. While a function runs of which lines are wanted, the thread's C trace function is ours; it
 // is put aside while functions run that this one calls. Where somebody else traces the thread, it stays his: lines are

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "watch/variables/variable_watch.h"
 
 #include <string.h>

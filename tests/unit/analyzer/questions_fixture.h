@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump that was built, read, and made ready to be asked.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // torch's own snapshot of its CUDA allocator: the one source of streams, pools and blocks that wait for a stream. It is
 // asked for through torch's Python module; the C++ function behind it returns structs whose layout changes from version
 // to version.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory that objects of pyarrow use. They keep its owner (an array of numpy, a memoryview) in C++, where the
 // garbage collector does not see it, so they are asked for addresses: by methods of pyarrow's own classes, which are
 // written in C++ and Cython, keep the GIL, and copy nothing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors that torch has given away as DLPack: `torch.utils.dlpack.to_dlpack(t)` is a capsule that keeps the tensor,
 // and so is the owner of an array that `numpy.from_dlpack(t)` made. Neither refers to the tensor's Python object, which
 // may be gone.

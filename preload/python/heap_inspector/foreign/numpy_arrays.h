@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an array of numpy refers to: the owner of its memory (a tensor, another array, a memoryview), and the elements
 // of an array of objects. The garbage collector does not know arrays, so their fields are read where they lie.
 //

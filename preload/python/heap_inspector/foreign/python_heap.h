@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Python's own allocator says about itself: bytes of arenas, and bytes in objects.
 //
 // It prints that as text, into a stream. To make or close a stream takes a lock that fflush(NULL) holds while it

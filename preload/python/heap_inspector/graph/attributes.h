@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An instance's own attributes, read where the interpreter keeps them: in its __dict__, in the values that CPython
 // 3.11 and later keep in or beside the instance without one, and in slots. No __dict__ is made on the way.
 //

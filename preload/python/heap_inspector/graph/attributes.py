@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An instance whose attributes are in no __dict__, and one that was asked for its __dict__."""
 
 TYPE_CHECKING = False

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Garbage: objects that only each other refer to. Each cycle that no other garbage refers to is a root.
 //
 // Context: heap inspector. Iterative (Tarjan's algorithm with a stack of its own), linear.

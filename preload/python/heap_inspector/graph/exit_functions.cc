@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "python/heap_inspector/graph/exit_functions.h"
 
 #include <algorithm>

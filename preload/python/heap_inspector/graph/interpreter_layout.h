@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where this interpreter keeps variables and attributes, and whether it does: found once, before the first look, by
 // what a few lines of Python of our own are seen to hold. What did not turn out to be as its series has it is not read,
 // and every dump says so: a look that could not read it has not seen all that holds a tensor.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far a look at the program's objects may go: the time for which it holds the GIL, and the memory it takes (that of
 // the thread's MemoryLimit, where one stands).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The garbage collector's own view of the program's objects: each object that it tracks and its references, as
 // tp_traverse reports. No object is changed, referred to or called.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the heap inspector tells apart: each object's kind, by its type alone.
 //
 // Context: heap inspector.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shortest reference chain to each object from something that has a name: roots are given in the order in which a
 // person would name them, and what an earlier one leads to is its own. A breadth-first search with one number an
 // object.

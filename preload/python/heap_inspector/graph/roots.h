@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Roots of reference chains, the longest-lived first, so that an object has the same name whatever runs just
 // now: globals of the main script, globals and classes of the program's own modules, variables of running functions
 // from the outermost on, globals and classes of libraries, context variables, what atexit keeps, autograd nodes, values

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an object is to one that refers to it: the key, index, attribute, variable ... that leads from one to the other.
 // tp_traverse does not report, so an object's contents are gone through once, for all that is asked about them.
 //

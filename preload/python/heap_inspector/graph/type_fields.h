@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fields of type objects, read where they lie: PyType_GetSlot() answers for classes made at run time only before
 // CPython 3.10, and asking for flags by a call costs more than the walk over half a million objects itself.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where reference chains begin, as numbers of rows in the REFS chunk: running calls, and objects by their id().
 //
 // Context: heap inspector.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reference chains as a person would write them: `trainer.model.fc1.weight`, `history[1043]['loss']`,
 // `closure of step: cache[3]`, `Adam.state['fc1.weight'].exp_avg`. Say first which are wanted, in as many batches as
 // there are, so that each object's contents are gone through once a batch.

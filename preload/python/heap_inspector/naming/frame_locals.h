@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The variables of functions, read from the interpreter's frames: of running ones, of generators that wait, of those
 // that a traceback keeps. frame.f_locals cannot be used: up to CPython 3.12 reading it writes into the dict that
 // the function's own locals() call returned, and keeps every value alive until the function returns.

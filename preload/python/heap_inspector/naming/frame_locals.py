@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """outer() calls inner(), whose locals, cell and free variables probe() reads."""
 
 TYPE_CHECKING = False

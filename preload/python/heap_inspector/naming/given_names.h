@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of tensors that rest on no reference: those that the program gave, and those of what modules returned.
 //
 // Context: heap inspector.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "python/heap_inspector/naming/main_script.h"
 
 #include <climits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the main script is called: the same in every dump of a run. CPython takes `__file__` out of the script's globals
 // when the script has ended, before atexit's functions run, so the name is kept from the first look on.
 //

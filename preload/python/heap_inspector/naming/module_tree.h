@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every torch.nn.Module and which registers which. A module is named by the module that registers it; one that no other
 // registers, by whatever holds it; and where nothing with a name does, by its class and a number.
 //

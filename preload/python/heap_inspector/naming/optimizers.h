@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instances of torch.optim.Optimizer: how they are called, and which tensors they train.
 //
 // Context: heap inspector.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The process groups of torch.distributed: who is in them, and the dimension of a DeviceMesh that each belongs to. Read
 // from the dicts and attributes in which torch keeps them; nothing of torch or the program runs.
 //

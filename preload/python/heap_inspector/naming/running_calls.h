@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of several running calls of one function a frame is: by its thread, and by its depth there.
 //
 // Context: heap inspector.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the saved tensors of autograd's node classes are called: torch gives each class of C++ nodes a Python type with
 // a property for every saved tensor, in the order of their declaration.
 //

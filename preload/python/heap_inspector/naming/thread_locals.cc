@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "python/heap_inspector/naming/thread_locals.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whose values a threading.local keeps: it has a dict for each thread, by an object that stands for the thread.
 //
 // Context: heap inspector. Fields of thread states that no API reports are found by what is in them, by checked reads.

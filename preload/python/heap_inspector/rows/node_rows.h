@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What refers to autograd nodes: rows of the dump, as far as the autograd graph was read.
 //
 // Context: heap inspector.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes what was found of a tensor's Python object: its type, who refers to it, and by which reference chains.
 //
 // Context: heap inspector.

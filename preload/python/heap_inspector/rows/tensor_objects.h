@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python's objects that stand for tensors, and who refers to each: those that keep the most alive come first, and of
 // them those with the shortest chain.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CPython 3.10: Include/cpython/{pystate,frameobject,code,unicodeobject}.h of 3.10.13. f_lasti counts code units of two
 // bytes.
 #include "stacks/python/python_layout.h"

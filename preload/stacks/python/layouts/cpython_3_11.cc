@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CPython 3.11: Include/cpython/{pystate,code,unicodeobject}.h and Include/internal/pycore_frame.h of 3.11.7.
 #include "stacks/python/python_layout.h"
 

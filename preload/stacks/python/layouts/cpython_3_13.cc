@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CPython 3.13: the offsets come from _Py_DebugOffsets at the head of _PyRuntime
 // (Include/internal/pycore_runtime.h of 3.13.0).
 #include "stacks/python/python_debug_offsets.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CPython 3.14: the offsets come from _Py_DebugOffsets at the head of _PyRuntime
 // (Include/internal/pycore_debug_offsets.h of 3.14.10).
 #include "stacks/python/python_debug_offsets.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CPython 3.8: Include/pystate.h, Include/frameobject.h, Include/code.h, Include/cpython/unicodeobject.h of 3.8.18.
 #include "stacks/python/python_layout.h"
 

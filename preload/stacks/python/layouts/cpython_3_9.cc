@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CPython 3.9: Include/cpython/{pystate,frameobject,code,unicodeobject}.h of 3.9.18.
 #include "stacks/python/python_layout.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Autograd graphs filled by hand: nodes in any order, edges to nodes that come later (as only a damaged file has them).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls verb: its texts word for word, its JSON, its pictures, and its trace against that format's rules.
 // Covers: analyzer/text/values/{calls,phrases}.cc
 // Covers: analyzer/export/pictures/calls_dot.cc analyzer/export/json/calls.cc analyzer/export/profiles/chrome_trace.cc

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs whole commands in the test's process, on synthetic dumps in a directory of the test's own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line itself: help, misuse, bad and damaged input, text that attacks the terminal.
 #include <gmock/gmock.h>
 

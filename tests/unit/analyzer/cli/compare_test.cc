@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The compare verb: its texts word for word, its JSON, its exit status.
 // Covers: analyzer/text/values/comparison.cc analyzer/export/json/comparison.cc analyzer/cli/compare.cc
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Filters, columns and names as people type them: mistakes name the valid values, and tables add up.
 // Covers: analyzer/text/dump/{change_list,list_columns}.cc analyzer/text/{choice_words,filter_words}.cc
 // Covers: analyzer/memory/filter_values.cc analyzer/memory/nearest_words.cc

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares whole commands with tests/golden/*.txt, word for word. After a change that is meant,
 // TENSORSCOPE_UPDATE_GOLDEN=1 meson test -C build commands writes the files anew.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What people see, word for word: each verb on synthetic dumps of a training program (golden_fixture.h).
 // Covers: analyzer/cli/{check,diff,info}.cc
 // Covers: analyzer/text/dump/{driver_table,group_table,headline,holders}.cc

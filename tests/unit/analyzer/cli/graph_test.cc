@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The graph verb: its texts word for word, its other formats, and its answers to questions that make no sense.
 // Covers: analyzer/cli/{graph_subject,graphviz,replaced_file}.cc
 // Covers: analyzer/autograd/{graph_answers,graph_drawing,graph_view}.cc

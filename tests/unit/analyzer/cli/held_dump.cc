@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A synthetic dump with both phases: a small transformer in training that keeps its losses, with names, references and
 // the autograd graph.
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/cli/html.cc analyzer/text/dump/first_sentences.cc
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "leak_dumps.h"
 
 #include "sample_dumps.h"

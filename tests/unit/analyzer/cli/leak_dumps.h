@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A training run that leaks in several ways, for what `leaks` prints.
 #pragma once
 

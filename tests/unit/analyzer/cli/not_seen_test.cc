@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was not looked through is never concluded from: every verb on dumps whose layout check failed, whose search for
 // names or walk over the graph ended early, or that have neither.
 #include <gmock/gmock.h>

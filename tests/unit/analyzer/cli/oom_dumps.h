@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dumps of programs that ran out of memory: the same bytes every time.
 #pragma once
 

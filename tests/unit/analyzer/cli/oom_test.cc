@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `oom`, word for word, on built dumps of a failure on a GPU, of low memory on the host, and of no failure at all.
 // Covers: analyzer/text/oom/{balance_report,glossary,report}.cc
 // Covers: analyzer/export/json/{oom,suspect}.cc

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `ranks`, word for word, on the dumps of a job of four whose rank 2 keeps more and more.
 // Covers: analyzer/text/ranks/{phrases,report,tables}.cc
 // Covers: analyzer/export/json/ranks.cc

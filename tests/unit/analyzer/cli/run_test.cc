@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // run, as a program of its own: what it hands to the program that it becomes.
 // Covers: analyzer/process/{preload_library,elf_program}.cc
 #include <gmock/gmock.h>

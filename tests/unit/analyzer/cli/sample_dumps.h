@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Synthetic dumps of one small training program, for the tests of commands: the same bytes every time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Synthetic dumps with autograd graphs, for the tests of `graph`: the same bytes every time.
 #pragma once
 

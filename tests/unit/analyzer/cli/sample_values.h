@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values files of a small transformer in training, for the commands that read them.
 #pragma once
 

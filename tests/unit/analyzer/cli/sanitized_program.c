@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Built with AddressSanitizer: says what is preloaded.
 #include <stdio.h>
 #include <stdlib.h>

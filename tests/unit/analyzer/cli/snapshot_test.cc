@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // snapshot against processes that look, from outside, as if tensorscope were in them, or nearly.
 // Covers: analyzer/process/target_process.cc
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program without a dynamic loader. With an absolute path it becomes that program.
 #include <stdio.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors whose memory a dump does not know, because their fields could not be read, or because they were freed while
 // the dump was written: not known is never shown as none. Covers: analyzer/text/dump/live_table.cc
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every verb that shows names of functions says which libraries it could not read, in the same words, and so does its
 // JSON; what was switched off is not said.
 // Covers: analyzer/symbols/unread.cc analyzer/text/unread_words.cc

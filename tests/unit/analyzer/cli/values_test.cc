@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `values`, word for word, on built values files.
 // Covers: analyzer/cli/values.cc analyzer/text/values/report.cc analyzer/export/json/values.cc
 #include <gmock/gmock.h>

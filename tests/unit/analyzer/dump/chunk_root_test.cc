@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/dump/chunk_root.cc
 #include "dump/chunk_root.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The list of chunk types, what the reader does with each, and what docs/dump-format.md says of them.
 #include "tensorscope/dump_format.h"
 

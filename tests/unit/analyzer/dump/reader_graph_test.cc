@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading of the autograd graph and of Python's references, sound and hostile.
 // Covers: analyzer/dump/decode/{graph_rows,reference_rows}.cc analyzer/dump/same_names.cc
 #include <gmock/gmock.h>

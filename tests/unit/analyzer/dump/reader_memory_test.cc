@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading of what failed, of devices' memory and of the CUDA runtime's blocks, sound and hostile.
 // Covers: analyzer/dump/decode/{devices,runtime_blocks,failure_row,process}.cc
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/dump/{byte_source,chunk_reader,dump,dump_decoder}.cc
 // Covers: analyzer/dump/decode/{decoding,file_parts,stacks,tensors,allocations}.cc
 #include "dump/reader.h"

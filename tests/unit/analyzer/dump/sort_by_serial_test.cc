@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dump/sort_by_serial.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/export/json/{dump,scalars,memory}.cc analyzer/export/table_export.cc
 #include "export/export.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/export/profiles/{memory_viz_devices,memory_viz}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads what PickleWriter writes, and nothing else: a second opinion on its opcodes. Shared objects come out as copies.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run of an imaginary model, put together by hand: what its modules made and freed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the caching allocator of a device keeps: its rules, on requests put together by hand.
 #include "forecast/reserved.h"
 

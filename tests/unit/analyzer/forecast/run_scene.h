@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs of an imaginary program, put together by hand.
 #pragma once
 

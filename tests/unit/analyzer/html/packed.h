@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads what a page holds, as a browser does.
 #pragma once
 

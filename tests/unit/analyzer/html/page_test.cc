@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/html/{page,dump_data,stacks}.cc
 #include "html/page.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/html/{question_data,graph_data}.cc
 #include "html/question_data.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/html/{recording_data,state_over_time}.cc
 #include "html/recording_data.h"
 

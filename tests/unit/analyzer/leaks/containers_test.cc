@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/leaks/{leak_analysis,forms,narrowed,renamed_containers,series}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

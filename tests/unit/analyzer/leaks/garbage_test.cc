@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/leaks/kept_share.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/leaks/larger_inputs.cc
 #include "leaks/growth.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program in steps, dumped several times: what is alive after each step, built by one function that is told how many
 // steps were done. What is made in step n has serials from n * 1000 on, so that it is the same thing in every dump.
 #pragma once

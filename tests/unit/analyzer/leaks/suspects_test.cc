@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/leaks/{added_entries,births,module_calls,named_entries,site_beginnings}.cc
 #include "leaks/suspects.h"
 

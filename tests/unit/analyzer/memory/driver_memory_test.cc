@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What CUPTI reported: read from sound and hostile files, and whose the memory is.
 // Covers: analyzer/memory/driver_sums.cc analyzer/dump/decode/cupti.cc
 #include <gmock/gmock.h>

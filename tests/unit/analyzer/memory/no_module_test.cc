@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor without a module is "in no module" only if the dump knows all of the program's modules.
 #include "memory/no_module.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Advice that was wrong when it was tried: what must not be promised, and what was never offered.
 // Covers: analyzer/oom/{chains,running_code}.cc
 #include <gmock/gmock.h>

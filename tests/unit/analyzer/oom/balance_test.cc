@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/oom/{host_balance,allocated,balance_node}.cc
 #include "oom/balance.h"
 

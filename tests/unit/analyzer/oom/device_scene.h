@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU with segments, blocks and tensors in them, and a request that failed there: built piece by piece, and told.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An out-of-memory dump without names uses those of an earlier dump of its run that lies beside it.
 #include "oom/earlier_names.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every remedy once where it must appear, and once where it must not.
 // Covers: analyzer/oom/{checkpointing,freed,module_inputs,remedy,holder_remedies,program_remedies,headroom}.cc
 #include "oom/remedies.h"

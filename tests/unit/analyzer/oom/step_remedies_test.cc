@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An optimizer's step that fails: what is offered, how much it gives, and that nothing is promised of the batch.
 // Covers: analyzer/oom/step_remedies.cc
 #include "oom/step_remedies.h"

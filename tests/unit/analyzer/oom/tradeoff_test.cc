@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a remedy costs, the line to change, and the order that follows from both.
 // Covers: analyzer/oom/{tradeoff,lines_to_change}.cc
 #include "oom/tradeoff.h"

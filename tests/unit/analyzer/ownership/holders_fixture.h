@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A training program with a model of two layers, as small as it can be, and what its holders are.
 #pragma once
 

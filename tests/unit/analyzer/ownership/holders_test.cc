@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/ownership/{holders,tensor_holders,tensor_modules}.cc
 #include "ownership/holders.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What memory was for, inferred from stacks and lifetimes where no dump says it.
 #include "ownership/memory_category.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "ownership/module_outputs.h"
 
 #include "holders_fixture.h"

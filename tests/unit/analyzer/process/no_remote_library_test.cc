@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/process/no_remote_library.cc
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "process/object_maps.h"
 
 #include <gtest/gtest.h>

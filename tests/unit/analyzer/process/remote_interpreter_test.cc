@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "process/remote_interpreter.h"
 
 #include <gtest/gtest.h>

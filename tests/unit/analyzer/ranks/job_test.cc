@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which dumps belong together.
 // Covers: analyzer/ranks/job.cc
 #include "ranks/job.h"

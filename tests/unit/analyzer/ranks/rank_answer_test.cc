@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What differs between ranks.
 // Covers: analyzer/ranks/rank_answer.cc
 #include "ranks/rank_answer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dumps of ranks as they are after reading, for the tests of what is made of them.
 #pragma once
 

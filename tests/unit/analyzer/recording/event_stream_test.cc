@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorscope/event_stream.h"
 
 #include <gtest/gtest.h>

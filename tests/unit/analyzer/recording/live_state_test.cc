@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "recording/live_state.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/recording/{moment,moment_dump,recording_file}.cc
 #include "recording/moment.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/support/regular_file.cc analyzer/dump/decode/source_lines.cc
 #include "symbols/source_lines.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/symbols/{native_symbols,symbol_cache,symbol_file}.cc
 #include "symbols/symbols.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/tables/{column_data,table,dump_tables,tensor_tables,site_tables,finding_tables}.cc
 // Covers: analyzer/tables/{coverage_tables,memory_tables,graph_tables,values_tables,recording_tables}.cc
 // Covers: analyzer/tables/{input_file,inputs,page,views,database,arrow_stream}.cc

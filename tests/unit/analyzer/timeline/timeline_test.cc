@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/timeline/{timeline,memory_timeline,overview,details,spike_finder,fragmentation}.cc
 #include "timeline/timeline.h"
 

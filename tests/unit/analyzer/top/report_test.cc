@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "top/report.h"
 
 #include <gmock/gmock.h>

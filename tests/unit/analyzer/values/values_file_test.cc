@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/values/{values_file,element_chunks,sound_rows}.cc
 #include "values/values_file.h"
 

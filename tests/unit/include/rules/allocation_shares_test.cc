@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorscope/rules/allocation_shares.h"
 
 #include <gtest/gtest.h>

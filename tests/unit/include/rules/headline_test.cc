@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorscope/rules/headline.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorscope/rules/name_forms.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensorscope/rules/watch_words.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: preload/collector/{collector_thread,jobs,near_limit_dump}.cc
 #include "collector/collector.h"
 

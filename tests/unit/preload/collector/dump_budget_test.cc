@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which parts of a dump fit into what is left, from numbers alone.
 #include "collector/dump_budget.h"
 

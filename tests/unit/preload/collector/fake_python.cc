@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process without Python, for the tests of the collector: they stand before the library's own bridge.
 #include "python/bridge.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: preload/hooks/features.cc preload/collector/wake.cc
 #include "collector/features.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A child that is forked while another thread holds a lock of the profiler can take it, and can write a dump: for each
 // lock that the work below takes, one after the other, whoever takes it and where.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // New peaks, from numbers alone; and which files are deleted.
 #include "collector/growth_watch.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When a limit is near, from numbers alone.
 #include "collector/memory_watch.h"
 

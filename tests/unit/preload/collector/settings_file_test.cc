@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Without a collector thread, so that the file is in this thread's own descriptor table.
 #include "collector/settings_file.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Segments from the runtime's blocks and the blocks that torch's allocator reported.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oldest dumps of a folder make room for a new one.
 #include "dump/disk_limit.h"
 

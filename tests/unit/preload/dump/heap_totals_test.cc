@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dump/heap_totals.h"
 
 #include <gtest/gtest.h>

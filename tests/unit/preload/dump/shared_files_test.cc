@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who holds files of a file system, from lines like those of /proc, and of this process as it is.
 #include "dump/shared_files.h"
 

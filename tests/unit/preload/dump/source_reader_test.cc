@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: preload/support/timed_thread.cc
 #include "dump/source/source_reader.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which tensors' facts are kept where there is no room for all.
 #include "dump/tensor_facts.h"
 

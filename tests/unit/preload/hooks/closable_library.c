@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* A library that throws by a C++ runtime of its own and allocates by a CUDA runtime of its own. Two of them (LIBRARY 1
  * and 2) call from the same offsets, but what they call lies elsewhere. */
 #include <setjmp.h>

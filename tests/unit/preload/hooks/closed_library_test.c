@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: preload/support/unload_epoch_cache.cc
 #define _GNU_SOURCE
 // Run with libtensorscope.so preloaded: a library that has thrown and allocated is closed, and another comes to its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libtensorscope.so as a file: what it exports and what it needs.
 #include <elf.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands for libc10.so.
 #include "fake_torch.h"
 

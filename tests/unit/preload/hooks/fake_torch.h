@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the stand-ins for torch's libraries and the tests agree on.
 #pragma once
 

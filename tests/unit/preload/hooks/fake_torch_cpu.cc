@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands for libtorch_cpu.so: opened later and privately, with functions of its own behind hooks.
 #include "fake_torch.h"
 

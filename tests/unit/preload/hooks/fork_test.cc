@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run with libtensorscope.so preloaded: between our prepare handler and the end of fork() the forking thread waits for
 // others (malloc's locks, other libraries' handlers), so no other thread may wait for it.
 #include <gtest/gtest.h>

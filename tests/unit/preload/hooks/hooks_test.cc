@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run with libtensorscope.so preloaded, on stand-ins for torch's libraries: a hook is invisible to who calls it.
 // Covers: preload/hooks/{activation,real_function,slots}.cc
 // Covers: preload/hooks/torch/{tensor_impl,cpu_allocator,memory_report}.cc

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run with libtensorscope.so preloaded: calls that the kernel gives to a process with one thread alone. unshare() with
 // flags of threads needs no right, and changes nothing in such a process.
 // Covers: preload/hooks/process/namespaces.cc

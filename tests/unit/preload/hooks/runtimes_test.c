@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run with libtensorscope.so preloaded: a program without C++ that opens two libraries, each with a C++ runtime that
 // the other does not see. An exception goes to the runtime that its thrower would have been bound to without the
 // preload.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Run with libtensorscope.so preloaded, SIGUSR1 being the dump signal: the program sees and keeps its own handling of
 // it.
 // Covers: preload/hooks/process/program_signal.cc

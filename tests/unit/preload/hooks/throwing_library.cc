@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Throws and catches; linked once with the shared C++ runtime and once with one of its own.
 #include <exception>
 #include <stdexcept>

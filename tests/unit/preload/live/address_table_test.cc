@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hash table under all live tables, against std::unordered_map.
 #include "live/address_table.h"
 

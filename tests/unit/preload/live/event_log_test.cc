@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is noted is read once, in the order of each thread, or counted as lost.
 // Covers: preload/live/event_log.cc
 #include "live/event_log.h"

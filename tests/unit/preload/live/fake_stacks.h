@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The stacks that the recorder sees in these tests: what a test says, for each thread.
 #pragma once
 

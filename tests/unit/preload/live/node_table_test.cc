@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "live/node_table.h"
 
 #include "tracker_fixture.h"

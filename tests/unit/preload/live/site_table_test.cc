@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interning of stack pairs.
 #include "live/site_table.h"
 

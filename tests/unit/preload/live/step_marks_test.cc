@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: preload/live/step_marks.cc
 #include "live/step_marks.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The recorder under several threads at once, with snapshots and looks among the events, and around fork.
 // Covers: preload/live/{all_locks,lock_failure}.cc
 #include <gtest/gtest.h>

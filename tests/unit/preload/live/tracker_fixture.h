@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A recorder that records, and rows of a snapshot by their address.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events in, snapshot out: what a hook says is what a dump will hold.
 // Covers: preload/live/{allocation_table,device_table,tensor_serial,tensor_table,thread_table,snapshot_view}.cc
 #include "live/tracker.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of a dump built by hand, and Python frames that stand before the library's own. For one file of a test
 // program.
 #pragma once

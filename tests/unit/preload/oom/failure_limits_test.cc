@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "oom/failure_limits.h"
 
 #include <gtest/gtest.h>

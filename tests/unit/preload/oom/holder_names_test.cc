@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "oom/holder_names.h"
 
 #include "built_tables.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "oom/short_report.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A door to the bridge for tests that run inside an interpreter: a Python program opens this library with ctypes.CDLL,
 // so that any CPython can be tested, with or without torch. Every function is called without the GIL, as the collector
 // would.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Objects as the agent sees them, without an interpreter: memory in the shape of CPython's objects, a type whose
 // tp_traverse reports what a test says, and an Api that lists them as the garbage collector of CPython 3.12 does.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which interpreters are used, by what Py_GetVersion() says of itself: texts of real builds.
 // Covers: preload/python/interpreter.cc
 #include "python/interpreter.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: preload/python/heap_inspector/rows/tensor_batches.cc
 #include "python/heap_inspector/graph/object_graph.h"
 

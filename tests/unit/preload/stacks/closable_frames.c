@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* call_back(f) calls f through two frames, which are of another size in each of two such libraries (FRAME). The inner
  * call is at the same offset in both, the outer one is not. */
 #define STRING(x) #x

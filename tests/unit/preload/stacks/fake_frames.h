@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread's chain of Python frames in a test's own memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python objects as bytes in a test's own memory, laid out as CPython 3.12 does unless a layout is given.
 #pragma once
 

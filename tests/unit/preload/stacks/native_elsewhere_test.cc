@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Native stacks on another machine than x86-64: none, and the dump says why.
 #include <gtest/gtest.h>
 

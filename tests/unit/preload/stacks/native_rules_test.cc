@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The unwind rules: the cache, the reader of .eh_frame, and a walk with rules that are all wrong.
 // Covers: preload/stacks/native/{cfa_program,eh_frame,frame_walk,rule_table,loaded_code}.cc
 // Covers: preload/stacks/native/{frame_cache,remembered_walks}.cc

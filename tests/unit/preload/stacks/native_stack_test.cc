@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: preload/stacks/native/{interpreter_code,libunwind_accessors,libunwind_loader}.cc
 // Covers: preload/stacks/{id_index,own_frames,thread_stack}.cc
 #include "stacks/native/native_stack.h"

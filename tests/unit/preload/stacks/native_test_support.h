@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A captured native stack as a list, and libunwind's own answer for the same place to compare it with.
 #pragma once
 

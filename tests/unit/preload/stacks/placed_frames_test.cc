@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stacks/python/placed_frames.h"
 
 #include <gtest/gtest.h>

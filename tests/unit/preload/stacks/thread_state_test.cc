@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "stacks/python/thread_state.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a caller is bound to where two versions of a library are loaded.
 #include "support/binding.h"
 

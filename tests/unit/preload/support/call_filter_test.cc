@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A filter of system calls that comes after the start is seen, and one that was there is none. Filters cannot be taken
 // away, so each case is a process of its own.
 #include "support/call_filter.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every lock of the preload is of a type that a forked child finds free (support/locks/lock_word.h): no other is in its
 // sources. What waits by itself, or walks over the loaded objects, has one file each.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pages and arenas.
 // Covers: preload/support/{arena,pages}.cc
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines on standard error and in the log, in programs that close, replace or break descriptors.
 #include "support/message.h"
 

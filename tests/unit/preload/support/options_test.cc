@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TENSORSCOPE_* variables: values, wrong values, unknown names, the help.
 // Covers: preload/support/option_values.cc
 #include "support/options.h"

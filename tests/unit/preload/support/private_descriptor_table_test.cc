@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: preload/support/programs_side.cc
 #include "support/private_descriptor_table.h"
 

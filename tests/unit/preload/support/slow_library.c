@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Writes a byte to the pipe of SLOW_LIBRARY_PIPE when its constructor begins, and another one when that ends. */
 #include <stdlib.h>
 #include <unistd.h>

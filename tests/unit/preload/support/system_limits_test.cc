@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is left under each limit, read from trees of files that look like /proc and /sys/fs/cgroup.
 #include "support/system_limits.h"
 

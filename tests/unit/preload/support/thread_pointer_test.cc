@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a library keeps a pointer among its thread-local variables, learnt from what a function says.
 #include "support/thread_pointer.h"
 

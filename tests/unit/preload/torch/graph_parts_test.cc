@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What reading the autograd graph is made of, without a torch: safe reads, the map of addresses, the fields of saved
 // tensors, type_info of derived classes.
 // Covers: preload/torch/graph/{node_extent,node_layout,saved_slots}.cc

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of torch as bytes: objects with torch's member order and the run-time type of a class of the same name.
 // Covers: preload/torch/metadata/{tensor_layout,torch_functions}.cc
 #include "torch/metadata/metadata.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torch/torch_package.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a thread has of its own ends with it.
 #include "torch_events/at_thread_end.h"
 

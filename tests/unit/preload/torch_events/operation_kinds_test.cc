@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "torch_events/operation_kinds.h"
 
 #include <gtest/gtest.h>

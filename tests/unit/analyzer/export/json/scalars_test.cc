@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "export/json/scalars.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/forecast/operation_inputs.cc
 #include "forecast/whatif/autocast.h"
 

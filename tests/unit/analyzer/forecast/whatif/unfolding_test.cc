@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "forecast/whatif/unfolding.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Words of findings, where not all that may hold something was seen.
 #include "text/leaks/phrases.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Written by element_texts.py: tensors, and what torch 2.13.0+cpu prints of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes element_texts.h: tensors of every dtype and form, and what torch prints of them."""
 
 import math

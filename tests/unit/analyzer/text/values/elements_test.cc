@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What print() shows of the same tensors in torch 2.13: python tests/unit/analyzer/text/values/element_texts.py writes
 // it anew.
 #include "text/values/elements.h"

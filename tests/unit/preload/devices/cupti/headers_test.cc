@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cupti_api.h against NVIDIA's own headers, at compile time.
 #include <cupti.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where CUPTI is looked for. Each case runs in a process of its own (a death test), since what is loaded stays loaded.
 // Covers: preload/devices/cupti/cupti_library.cc
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A build without CUPTI says so, once, and only where it is asked for it.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records as CUPTI 12.4 and 13.0 write them, of different sizes one after another in a buffer.
 #include "devices/cupti/records.h"
 

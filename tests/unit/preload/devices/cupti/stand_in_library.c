@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A library with the names that are looked for, and nothing in them.
 #define NAME(name) \
   int name(void) { return 0; }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks over the loaded objects and forks keep out of each other's way, for a time.
 #include "support/locks/loader_walk.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lock whose waiters sleep: excludes, gives up in time, wakes everybody, is free in a forked child.
 // Covers: preload/support/locks/lock_word.cc
 #include "support/locks/mutex.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bounded lock: excludes, survives a preempted holder, gives up.
 // Covers: preload/support/spin_then_sleep.cc
 #include "support/locks/spin_lock.h"
