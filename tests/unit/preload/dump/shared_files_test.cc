@@ -43,6 +43,8 @@ TEST_F(FileHoldersTest, AFileCountsOnceForEachWhoHoldsIt) {
   maps(101, "7f0000000000-7f0000002000 rw-s 00000000 00:19 7    /dev/shm/torch_1_2_0");
   EXPECT_EQ(files_->process().pid, 101u);
   EXPECT_EQ(files_->process().bytes, 4096u);
+  files_->begin_process(102);  // holds nothing
+  EXPECT_EQ(files_->process().files, 0u);
   EXPECT_EQ(files_->unheld().files, 0u);
 }
 
