@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cmath>
 
 #include "find_nan/checked_operation.h"
 #include "find_nan/device_checks.h"
 #include "find_nan/nan_candidates.h"
 #include "find_nan/nan_finding.h"
+#include "find_nan/nan_origin.h"
 #include "find_nan/result_check.h"
 #include "live/tracker.h"
 #include "python/bridge.h"
@@ -187,90 +187,31 @@ void forget_unwritten(const OperationThread& thread, const OperationFrame& frame
   }
 }
 
-struct Inputs {
-  bool bad = false, deliberate = false, unwritten = false, outside = false;
-  uint8_t origin = 0;
-};
-
-Inputs look_at_inputs(const OperationThread& thread, const OperationFrame& frame, const OperationResults& results) {
-  Inputs out;
-  for (uint32_t i = frame.first; i < frame.end && !out.bad; ++i) {
-    const OperationArgument& argument = thread.arguments[i];
-    if (argument.gone && (argument.mark.flags & Mark::kBad) != 0) {
-      out.bad = true;
-      out.origin = argument.mark.origin;
-    }
-    out.deliberate = out.deliberate || (argument.gone && (argument.mark.flags & Mark::kDeliberate) != 0);
-    TensorView view;
-    if (argument.impl == nullptr || !view_numbers(argument.impl, view)) continue;
-    const Mark mark = g_nan.marks.get(view);
-    bool written = false, whole = false;
-    for (int j = 0; j < results.count; ++j) {
-      if (results.all[j].view.storage != view.storage) continue;
-      written = written || results.all[j].overwrites == Overwrites::changed;
-      whole = whole || (results.all[j].impl == argument.impl && results.all[j].overwrites == Overwrites::whole);
-    }
-    if (whole) continue;
-    if (written ? !argument.bad_before && mark.flags == 0 : !any_not_finite(view)) continue;
-    if ((mark.flags & Mark::kBad) != 0) {
-      out.bad = true;
-      out.origin = mark.origin;
-    } else if ((mark.flags & Mark::kDeliberate) != 0) {
-      out.deliberate = true;
-    } else if ((mark.flags & Mark::kUnwritten) != 0) {
-      out.unwritten = true;
-    } else if (written) {
-      out.outside = true;
-    } else {
-      // Infinities that nobody has computed are what a program writes into a mask or begins a search with.
-      Statistics statistics;
-      statistics_of(view, statistics);
-      const bool mask = statistics.nan == 0 && (statistics.positive_infinity == 0 || view.numel == 1);
-      (mask ? out.deliberate : out.outside) = true;
-    }
-  }
-  return out;
-}
-
-// Some results of this operation are not finite.
+// Some results of this operation are not finite: marks them, and keeps the first one of all as a candidate.
 void judge(OperationThread& thread, OperationFrame& frame, const OperationResults& results,
            const OperationResult* const* bad, int bad_count) {
   const auto mark_all = [&](uint8_t flags, uint8_t origin) {
     for (int i = 0; i < bad_count; ++i) g_nan.marks.set(bad[i]->view, {flags, origin});
   };
-  const Inputs inputs = look_at_inputs(thread, frame, results);
-  if (inputs.bad) return mark_all(Mark::kBad, inputs.origin);
-  if (inputs.unwritten && !inputs.outside && frame.origin == 0) {
-    g_find.unwritten.fetch_add(1, std::memory_order_relaxed);
-    return mark_all(Mark::kUnwritten, 0);
-  }
-  bool number = false;
-  for (uint32_t i = frame.first; i < frame.end; ++i) {
-    number = number || (thread.arguments[i].is_number() && !std::isfinite(thread.arguments[i].number));
-  }
-  // An infinity that becomes an infinity is still meant: the logarithm of a sum over a masked row.
-  const bool placed = number && frame.kind->origin == ValueOrigin::filled;
-  if ((inputs.deliberate || placed) && !inputs.outside) {
-    bool nan = false;
-    for (int i = 0; i < bad_count && !placed; ++i) {
-      Statistics statistics;
-      statistics_of(bad[i]->view, statistics);
-      nan = nan || statistics.nan != 0;
-    }
-    if (!nan) {
+  const NanOrigin from = nan_origin(thread, frame, results, bad, bad_count);
+  switch (from.kind) {
+    case NanOrigin::Kind::argument:
+      return mark_all(Mark::kBad, from.candidate);
+    case NanOrigin::Kind::unwritten_memory:
+      g_find.unwritten.fetch_add(1, std::memory_order_relaxed);
+      return mark_all(Mark::kUnwritten, 0);
+    case NanOrigin::Kind::deliberate:
       drop_within(frame);
       return mark_all(Mark::kDeliberate, 0);
-    }
+    case NanOrigin::Kind::operation_within:
+      return mark_all(Mark::kBad, frame.origin);
+    case NanOrigin::Kind::here:
+      break;
   }
-  if (frame.origin != 0) return mark_all(Mark::kBad, frame.origin);
   if (g_find.possible.all_reported()) {
     g_find.possible.count_unreported();
     return mark_all(Mark::kBad, 0);
   }
-  const Cause cause = inputs.outside      ? Cause::outside
-                      : inputs.deliberate ? Cause::deliberate
-                      : number            ? Cause::argument
-                                          : Cause::computed;
   struct Described {
     const OperationThread& thread;
     const OperationFrame& frame;
@@ -278,7 +219,7 @@ void judge(OperationThread& thread, OperationFrame& frame, const OperationResult
     int bad_count;
     Cause cause;
     const void* node;
-  } described = {thread, frame, bad, bad_count, cause, live::running_node_address()};
+  } described = {thread, frame, bad, bad_count, from.cause, live::running_node_address()};
   frame.origin = g_find.possible.add(
       &thread, described.node,
       [](Finding& out, void* context) {

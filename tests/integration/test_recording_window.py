@@ -44,7 +44,7 @@ def test_the_last_part_of_a_size(tmp_path):
 
 
 def test_a_window_that_is_too_small_is_said(tmp_path):
-    source = "import torch\nkeep = [torch.zeros(1) for i in range(50_000)]\n" + MANY
+    source = "import torch\nheld = [torch.zeros(1) for i in range(50_000)]\n" + MANY
     done = harness.run_source(source, folder=tmp_path, record=1, record_last="1MiB", exit="never")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("the recording ends here: what is alive at one moment takes more than 3/4 of TENSORSCOPE_RECORD_LAST") == 1
