@@ -29,10 +29,17 @@ def git(*arguments):
         return ""
 
 
+def built_from():
+    """The library that this process runs under and the build folder that it was told to measure, if there are any."""
+    yield from (path for path in os.environ.get("LD_PRELOAD", "").split(":") if "tensorscope" in path)
+    if "TENSORSCOPE_BUILD" in os.environ:
+        yield os.environ["TENSORSCOPE_BUILD"]
+
+
 @functools.lru_cache(maxsize=None)
 def commit():
-    """Commit of the tree, with "+" if something in it has changed since; of a library from elsewhere (TENSORSCOPE_BUILD) not known."""
-    if "TENSORSCOPE_BUILD" in os.environ:
+    """Commit of the tree, with "+" if something in it has changed since; "unknown" of what was built elsewhere."""
+    if any(not pathlib.Path(path).resolve().is_relative_to(ROOT) for path in built_from()):
         return "unknown"
     return (git("rev-parse", "--short=12", "HEAD") or "unknown") + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
 

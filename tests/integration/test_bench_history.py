@@ -35,6 +35,14 @@ def test_a_number_is_kept_with_its_commit_and_machine(tmp_path):
     assert kept["commit"] and "cores" in kept["machine"]
 
 
+def test_a_library_from_elsewhere_is_of_no_commit(tmp_path):
+    source = "import bench_history\nprint(bench_history.commit())\n"
+    for settings, known in (({}, True), ({"TENSORSCOPE_BUILD": str(harness.ROOT / "build")}, True), ({"TENSORSCOPE_BUILD": "/elsewhere"}, False),
+                            ({"LD_PRELOAD": str(tmp_path / "libtensorscope.so")}, False)):
+        done = subprocess.run([sys.executable, "-c", source], cwd=BENCH, env={"PATH": "/usr/bin:/bin", **settings}, capture_output=True, text=True, check=True)
+        assert (done.stdout.strip() != "unknown") is known, settings
+
+
 def test_a_number_over_commits_is_a_median_and_its_change(tmp_path):
     write(tmp_path, row("aaa", 1.0), row("aaa", 3.0), row("aaa", 1.2), row("bbb", 1.5), row("bbb", 9, case="large on/off"))
     lines = bench(tmp_path, "overhead", "tiny").stdout.splitlines()
