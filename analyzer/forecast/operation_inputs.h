@@ -54,7 +54,7 @@ std::vector<Weight> weights_of(const Sample& base);
 
 class OperationInputs {
  public:
-  // `edit`: of the play as it was before anything is put into it.
+  // `edit`: of the replay as it was before anything is put into it.
   OperationInputs(const Replay& replay, const Sample& base, const Operations& operations, const ReplayEdit& edit,
                   std::vector<Weight> weights)
       : replay_(replay), base_(base), operations_(operations), edit_(edit), weights_(std::move(weights)) {}

@@ -69,7 +69,7 @@ class Outcomes {
     double missed = 0;                // missed_part()
     double missed_by_read_names = 0;  // the same where call stacks are matched by what can be read of them
   };
-  // `play`: the run as it is. `limit`: bytes of the device. What is passed must outlive it.
+  // `replay`: the run as it is. `limit`: bytes of the device. What is passed must outlive it.
   Outcomes(const PeakQuestion& question, const std::vector<Size>& sizes, std::optional<uint64_t> limit,
            const Replay& replay, const Misses& misses);
 

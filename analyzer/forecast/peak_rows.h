@@ -43,7 +43,7 @@ struct PeakRows {
   std::vector<SiteRow> unexplained;     // those that no shape explains and that vary or have no counterpart
 };
 
-// `play`: of the base, samples[base], with its values of the sizes; `change`: after which the peak is reached.
+// `replay`: of the base, samples[base], with its values of the sizes; `change`: after which the peak is reached.
 struct PeakQuestion {
   const std::vector<Sample>& samples;
   size_t base;

@@ -45,7 +45,7 @@ class ColumnData {
   const std::vector<uint8_t>& bits() const { return bits_; }
   const std::vector<int64_t>& int64s() const { return int64s_; }
   const std::vector<double>& float64s() const { return float64s_; }
-  const std::vector<int32_t>& words() const { return words_; }  // of type word: which text each row has
+  const std::vector<int32_t>& words() const { return words_; }  // of type dictionary: which text each row has
   const std::vector<int32_t>& ends() const { return ends_; }    // 0, then where each text ends
   const std::string& bytes() const { return bytes_; }
 

@@ -13,7 +13,14 @@
 namespace tensorscope::tables {
 
 struct ParquetField {
-  enum class Kind : uint8_t { int64, float64, boolean, text, dictionary, bytes } kind;  // word: a text that repeats
+  enum class Kind : uint8_t {
+    int64,
+    float64,
+    boolean,
+    text,
+    dictionary,
+    bytes
+  } kind;  // dictionary: a text that repeats
   std::string name;
 };
 

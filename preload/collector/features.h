@@ -31,7 +31,7 @@ struct Feature {
   Command commands[2] = {};
 };
 
-// `feature` is kept for good.
+// `feature` is used until the process ends.
 void add_feature(const Feature& feature);
 
 void flush_features();

@@ -37,7 +37,8 @@ bool start_attached() {
 // without the GIL, which the Python object needs.
 bool add_earlier_tensor(const void* impl) {
   const Attach attach = attach_facts();
-  if (attach.ns == 0 || tensors_are_left_out() || !is_referred_to(impl) || g_tensors.serial(impl) != 0) return false;
+  if (attach.ns == 0 || tensor_tracking_is_disabled() || !is_referred_to(impl) || g_tensors.serial(impl) != 0)
+    return false;
   TensorReference made;
   g_tensors.add(impl, {attach.ns, attach.site, 0}, made);
   if (made.serial == 0) return false;

@@ -230,10 +230,10 @@ void freed(const void* pointer, AllocationKind kind, DeviceSlot device) {
 }  // namespace
 
 void disable_tensor_tracking() { g_tensor_tracking_disabled.store(true, std::memory_order_relaxed); }
-bool tensors_are_left_out() { return g_tensor_tracking_disabled.load(std::memory_order_relaxed); }
+bool tensor_tracking_is_disabled() { return g_tensor_tracking_disabled.load(std::memory_order_relaxed); }
 
 void tensor_constructed(const void* impl, stacks::HookFrame hook) {
-  if (t_this.newest.is(impl) || tensors_are_left_out()) return;
+  if (t_this.newest.is(impl) || tensor_tracking_is_disabled()) return;
   g_tensors.prefetch(impl);
   const SiteId site = __builtin_expect(t_this.taker == impl, true) ? site_of_taker() : site_here(0, hook);
   t_this.taker = nullptr;

@@ -30,7 +30,7 @@ namespace tensorscope::live {
 void tensor_constructed(const void* impl, stacks::HookFrame hook = nullptr);
 // Stops tracking tensors for the rest of the process; used if destructors are not seen.
 void disable_tensor_tracking();
-bool tensors_are_left_out();
+bool tensor_tracking_is_disabled();
 // Before a constructor that takes a storage over (`storage`: the c10::Storage, one word that holds the StorageImpl's
 // address). Where it is the block that this thread allocated last, the tensor shares the allocation's site: one capture
 // serves both.

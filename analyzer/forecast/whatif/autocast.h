@@ -15,7 +15,7 @@ namespace tensorscope::analyzer::forecast {
 // Types follow the order of the forward pass, operation by operation. What an operation was given is not recorded: it
 // is taken to be the newest block of the elements that it needs, which is alive when its backward begins where that
 // needs it. Where source code casts, a block has between half and all of its bytes.
-// `operations`: those of the play (operations_of); `weights`: those of the base (weights_of).
+// `operations`: those of the replay (operations_of); `weights`: those of the base (weights_of).
 void under_autocast(Replay& replay, const Sample& base, const Operations& operations, std::vector<Weight> weights);
 
 }  // namespace tensorscope::analyzer::forecast
