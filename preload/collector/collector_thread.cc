@@ -106,7 +106,7 @@ void wait_for_job(uint32_t seen, unsigned& tries) {
   });
 }
 
-bool serve_descriptors(void (*function)(void*), void* argument);
+bool serve_descriptors(FunctionRef<void()> function);
 
 // Whose table the files of the collector are in. Without one of its own it cannot help other threads either.
 void look_at_own_table() {
@@ -253,12 +253,11 @@ bool is_idle() {
   return g_thread.running && !g_thread.busy && !g_thread.starting && !g_thread.stop && g_thread.first_waiter == nullptr;
 }
 
-bool serve_descriptors(void (*function)(void*), void* argument) {
+bool serve_descriptors(FunctionRef<void()> function) {
   constexpr uint64_t kPatienceNs = 50'000'000;
   if (!is_idle()) return false;
   Waiter waiter;
-  waiter.work = function;
-  waiter.argument = argument;
+  waiter.work = &function;
   if (!queue(waiter)) return false;
   const uint64_t until = monotonic_ns() + kPatienceNs;
   while (waiter.done.load(std::memory_order_acquire) == 0 && futex_wait_until(waiter.done, 0, until)) {

@@ -244,8 +244,7 @@ void record_module_paths(const python::Names& names) {
 // alive all the while.
 void note_freed(const live::SnapshotView& view, python::References& references) {
   std::vector<bool> alive(view.tensors.size);
-  auto look = [](size_t index, void* context) { (*static_cast<std::vector<bool>*>(context))[index] = true; };
-  live::look_at_live(view.tensors, 0, view.tensors.size, look, &alive);
+  live::look_at_live(view.tensors, 0, view.tensors.size, [&](size_t index) { alive[index] = true; });
   if (!is_recording()) return;
   for (size_t i = 0; i < view.tensors.size; ++i) {
     const live::TensorEntry& entry = view.tensors[i];

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "support/function_ref.h"
 #include "support/ids.h"
 
 namespace tensorscope::live {
@@ -122,20 +123,20 @@ class SnapshotView {
   size_t memory_size_ = 0;
 };
 
-// Calls look(index, context) for each entry of tensors[begin, end) that is still the same live tensor, while its
+// Calls look(index) for each entry of tensors[begin, end) that is still the same live tensor, while its
 // destructor is held up: the TensorImpl's base is constructed during the call, and its `released` is what the entry
 // says. One shard's lock is held, for one call at a time. `look` must not allocate tensors, block or throw. Entries
 // that died or were released meanwhile are not called; none is called while recording is off, since nothing holds
 // destructors up then.
-using Look = void (*)(size_t index, void* context);
-void look_at_live(const Rows<TensorEntry>& tensors, size_t begin, size_t end, Look look, void* context);
+using Look = FunctionRef<void(size_t index)>;
+void look_at_live(const Rows<TensorEntry>& tensors, size_t begin, size_t end, Look look);
 
 // Serial of the autograd node at this address as the table has it now, 0: none.
 Serial node_serial_now(const void* node);
 ThreadId node_thread_now(const void* node);  // which made it; 0: not known
-// Calls look(node, context) while the node at this address is in the table; where torch reports when nodes die
+// Calls `look` while the node at this address is in the table; where torch reports when nodes die
 // (NodeEntry::alive), its base class is not destroyed meanwhile. `look` must not block or throw. False: not called.
-bool look_at_node(const void* node, void (*look)(const void* node, void* context), void* context);
+bool look_at_node(const void* node, FunctionRef<void()> look);
 
 // No tensor, and no memory that could be a tensor's. Context: any but hooks and signal handlers.
 bool nothing_is_alive();

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "support/function_ref.h"
+
 namespace tensorscope {
 
 enum class ExitDump : uint8_t { automatic, always, never };  // automatic: not in forked or multiprocessing children
@@ -49,9 +51,8 @@ void parse_options(const char* more = nullptr);
 void print_help_if_asked();
 const Options& options();
 
-// For the dump and the help: calls visitor(variable, value as it took effect, help, context) for each row of the table.
-// The value is valid during the call; "" where a text is not set.
-using OptionVisitor = void (*)(const char* variable, const char* value, const char* help, void* context);
-void visit_options(OptionVisitor visitor, void* context);
+// For the dump and the help: calls the visitor for each row of the table. `value` is the one that took effect, valid
+// during the call; "" where a text is not set.
+void visit_options(FunctionRef<void(const char* variable, const char* value, const char* help)> visitor);
 
 }  // namespace tensorscope

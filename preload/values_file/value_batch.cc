@@ -18,25 +18,21 @@ format::ValueStatistics as_row(const tensor_values::Statistics& s, uint64_t hash
                                  s.maximum, s.mean, s.deviation, s.sum, s.l1, s.l2, hash);
 }
 
-struct Copying {
-  uint8_t* at;
-  size_t itemsize;
-  int from, to;
-};
-
-void copy_piece(const void* elements, int64_t count, void* context) {
-  auto* copying = static_cast<Copying*>(context);
-  const size_t size = size_t(count) * copying->itemsize;
-  memcpy(copying->at, elements, size);
-  copying->at += size;
+void copy_elements(const TensorView& view, uint8_t* to) {
+  tensor_values::each_piece(view, [&](const void* elements, int64_t count) {
+    const size_t size = size_t(count) * size_t(view.itemsize);
+    memcpy(to, elements, size);
+    to += size;
+  });
 }
 
-void convert_piece(const void* elements, int64_t count, void* context) {
-  auto* copying = static_cast<Copying*>(context);
-  const size_t stored = size_t(torch::element_size(copying->to));
-  tensor_values::each_block_of_numbers(copying->from, elements, count, [&](const double* numbers, int64_t now) {
-    tensor_values::elements_of(copying->to, numbers, now, copying->at);
-    copying->at += size_t(now) * stored;
+void convert_elements(const TensorView& view, int stored_dtype, uint8_t* to) {
+  const size_t stored = size_t(torch::element_size(stored_dtype));
+  tensor_values::each_piece(view, [&](const void* elements, int64_t count) {
+    tensor_values::each_block_of_numbers(view.dtype, elements, count, [&](const double* numbers, int64_t now) {
+      tensor_values::elements_of(stored_dtype, numbers, now, to);
+      to += size_t(now) * stored;
+    });
   });
 }
 
@@ -45,8 +41,7 @@ bool append_elements(PageArray<uint8_t>& data, const TensorView& view, int store
   const size_t itemsize = size_t(converted ? torch::element_size(stored_dtype) : view.itemsize);
   uint8_t* const begin = data.add_unwritten(size_t(view.numel) * itemsize);
   if (!begin) return false;
-  Copying copying = {begin, size_t(view.itemsize), view.dtype, stored_dtype};
-  tensor_values::each_piece(view, converted ? convert_piece : copy_piece, &copying);
+  converted ? convert_elements(view, stored_dtype, begin) : copy_elements(view, begin);
   return true;
 }
 
