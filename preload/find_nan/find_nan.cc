@@ -214,7 +214,13 @@ void judge(OperationThread& thread, OperationFrame& frame, const OperationResult
   }
   const void* const node = live::running_node_address();
   frame.origin = g_find.possible.add(&thread, node, [&](Finding& out) {
-    describe(thread, frame, bad, bad_count, from.cause, node, step_number(), out);
+    describe({.thread = thread,
+              .frame = frame,
+              .bad = {bad, size_t(bad_count)},
+              .cause = from.cause,
+              .node = node,
+              .step = step_number()},
+             out);
   });
   mark_all(Mark::kBad, frame.origin);
 }

@@ -15,6 +15,9 @@ namespace tensorscope::values_file {
 
 inline constexpr size_t kMaxRows = size_t{1} << 16;  // of one chunk, as its reader wants it
 
+// `hash`: of the elements; 0: not asked for.
+format::ValueStatistics statistics_row(const tensor_values::Statistics& statistics, uint64_t hash = 0);
+
 struct SeriesRow {
   uint64_t value;  // its serial
   const char* what;
