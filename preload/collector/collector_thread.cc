@@ -17,7 +17,6 @@
 #include "collector/settings_file.h"
 #include "collector/wake.h"
 #include "dump/fork_gate.h"
-#include "python/bridge.h"
 #include "support/call_filter.h"
 #include "support/clock.h"
 #include "support/coverage.h"
@@ -91,7 +90,7 @@ void wait_for_job(uint32_t seen, unsigned& tries) {
   write_waiting_log();
   constexpr timespec kPause = {0, 20'000'000};
   constexpr unsigned kMaxTries = 3000;
-  if (!(python::waits_for_torch_nn() || any_feature_waits_for_torch()) || tries >= kMaxTries) {
+  if (!any_feature_waits_for_torch() || tries >= kMaxTries) {
     const unsigned look = sleep_before_look_ms();
     const uint64_t longest = std::min(uint64_t{kLookForRequestMs}, flush_interval_of_features_ms());
     const uint64_t ms = look == 0 ? longest : std::min<uint64_t>(look, longest);
@@ -100,10 +99,7 @@ void wait_for_job(uint32_t seen, unsigned& tries) {
   }
   ++tries;
   futex_wait(g_wake, seen, &kPause);
-  run_or_abandon_on_oom([] {
-    python::attach();
-    features_look_for_torch();
-  });
+  run_or_abandon_on_oom([] { features_look_for_torch(); });
 }
 
 bool serve_descriptors(FunctionRef<void()> function);
@@ -131,7 +127,7 @@ void sit_out(Job job, Waiter* waiter, uint32_t seen) {
 void run_collector() {
   look_at_own_table();
   open_settings_file();
-  run_or_abandon_on_oom([] { python::attach(); });
+  run_or_abandon_on_oom([] { begin_features(); });
   unsigned tries = 0;
   const char* shown = rules::kCollectorName;
   for (;;) {

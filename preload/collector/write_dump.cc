@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "collector/dump_budget.h"
+#include "collector/features.h"
 #include "collector/refusal.h"
 #include "collector/written_dumps.h"
 #include "dump/cupti_chunks.h"
@@ -45,7 +46,6 @@
 #include "tensorscope/rules/number_text.h"
 #include "torch/graph/graph_reader.h"
 #include "torch/metadata/torch_version.h"
-#include "torch_events/steps.h"
 
 namespace tensorscope::collector {
 
@@ -371,14 +371,14 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
 
   Summary summary;
   python::SnapshotFacts snapshot;
-  dump::DumpFacts facts = {request.reason,
-                           request.detail,
-                           written_dumps().all + 1,
-                           request.requested_ns,
-                           request.failure,
-                           {},
-                           request.site,
-                           torch_events::counted_steps()};
+  dump::DumpFacts facts = {.reason = request.reason,
+                           .detail = request.detail,
+                           .number = written_dumps().all + 1,
+                           .requested_ns = request.requested_ns,
+                           .failure = request.failure,
+                           .torch_version = {},
+                           .site = request.site};
+  features_describe(facts);
   Tables tables;
   dump::SourceLines sources;
   dump::Mappings mappings;

@@ -10,7 +10,7 @@
 
 #include "live/node_table.h"
 #include "live/site_table.h"
-#include "oom/holder_names.h"
+#include "oom/unqualified.h"
 #include "python/bridge.h"
 #include "support/clock.h"
 #include "support/copy_text.h"

@@ -15,7 +15,7 @@
 #include <cstdint>
 
 #include "live/address_table.h"
-#include "live/snapshot_view.h"
+#include "live/entries.h"
 #include "live/tensor_table.h"
 #include "support/function_ref.h"
 #include "support/ids.h"

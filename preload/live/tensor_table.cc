@@ -38,7 +38,7 @@ Removed TensorTable::forget(const void* impl) {
   });
 }
 
-bool TensorTable::look(const TensorEntry& entry, Look look, size_t index) {
+bool TensorTable::look(const TensorEntry& entry, FunctionRef<void(size_t index)> look, size_t index) {
   Table::Guard guard(table_, entry.impl);
   if (!guard) return false;
   const Table::Position place = guard.find(entry.impl);

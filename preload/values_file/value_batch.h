@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "support/page_array.h"
-#include "values_file/value_store.h"
+#include "values_file/value_parts.h"
 #include "values_generated.h"
 
 namespace tensorscope::values_file {
