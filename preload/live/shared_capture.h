@@ -2,15 +2,13 @@
 // One capture for what one operation makes on a thread: the block that it allocates, the tensor that takes this block,
 // and the autograd node of this tensor. The block's site was captured; the tensor has the same one, and so the node.
 //
-//                allocated()              takes_storage(): it holds the block         constructed(): this tensor
-//     nothing ---------------> block ------------------------------------> taken ---------------------------+
-//        ^                      ^ |                                         | |                              |
-//        |          allocated() +-+             takes_storage() of another  | |                              |
-//        |      (another block) ^       block, constructed() of another     | |                              |
-//        |                      +------------------ tensor -----------------+ |                              |
-//        |                                                                    | allocated(): stays taken     |
-//        +--------------------------------------------------------------------------------------------------+
+//                 allocated()            takes_storage() of it           constructed()
+//     no block ---------------> block ----------------------> taken -------------------> no block
+//                                 ^                             |
+//                                 +-----------------------------+
+//             takes_storage() of another block, constructed() of another tensor
 //
+// allocated() puts another block in the place of the one that is there; a tensor that takes one then takes this one.
 // Beside that stands the newest tensor, from its constructed() to that of the next one, or until it is destroyed.
 //
 // Context: hook. One object a thread, no lock; another thread may destroy the newest tensor meanwhile.
