@@ -33,8 +33,9 @@ TEST(FunctionRef, CallsAFunctionAndWhateverIsCalledLikeOne) {
 TEST(FunctionRef, ChangesTheCallersObjectAndNotACopyOfIt) {
   auto counter = [calls = 0](int) mutable { return ++calls; };
   apply(counter, 0);
-  const FunctionRef<int(int)> first(counter);
+  FunctionRef<int(int)> first(counter);
   const FunctionRef<int(int)> second = first;  // refers to the counter, not to `first`
+  first = doubled;
   EXPECT_EQ(second(0), 2);
   EXPECT_EQ(counter(0), 3);
 }
