@@ -12,6 +12,7 @@
 #include "live/site_table.h"
 #include "oom/unqualified.h"
 #include "python/bridge.h"
+#include "python/interpreter.h"
 #include "support/clock.h"
 #include "support/copy_text.h"
 #include "support/message.h"

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "values_file/store_settings.h"
 #include "values_file/value_parts.h"
 #include "values_generated.h"
 
@@ -33,24 +34,7 @@ void add_finding(const void* flatbuffer, size_t size);
 void count_loss(const char* what, const char* detail = "");
 
 // Before the first value.
-struct WatchText {
-  std::string text, path, origin;
-  bool full = false;
-};
-struct StoreSettings {
-  std::vector<WatchText> watches;
-  bool find_nan = false, calls = false;
-  bool wait_when_full = false;
-  uint64_t flush_ms = 1000;
-  uint64_t most_bytes = UINT64_MAX;  // of the file
-  void (*wake_writer)() = nullptr;   // called where much is waiting
-};
 void start_store(StoreSettings settings);
-
-struct UnmatchedWatch {
-  uint32_t watch = 0;
-  std::vector<std::string> nearest;
-};
 
 // Writes what is waiting where it is time for it, or much is waiting. The file is made with the first that is there.
 void flush();
@@ -63,10 +47,6 @@ uint64_t flush_interval_ms();  // the most that flush() may be called late
 // The same, with an end chunk: nothing is added afterwards.
 void finish_file(const std::vector<UnmatchedWatch>& unmatched);
 
-struct StoreTotals {
-  uint64_t values = 0, calls = 0, findings = 0, bytes = 0;
-  std::string path;  // "": there is no file
-};
 StoreTotals store_totals();
 
 }  // namespace tensorscope::values_file

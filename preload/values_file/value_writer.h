@@ -12,6 +12,7 @@
 
 #include "dump/appended_file.h"
 #include "support/function_ref.h"
+#include "values_file/store_settings.h"
 #include "values_file/value_batch.h"
 
 namespace tensorscope::values_file {
