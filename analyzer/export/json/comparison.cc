@@ -31,7 +31,7 @@ Json run_json(const values::ValuesFile& file) {
           {"pid", process.pid},
           {"host", process.host},
           {"run_id", process.run_id},
-          {"rank", process.rank < 0 ? Json(nullptr) : Json(process.rank)},
+          {"rank", natural_or_null(process.rank)},
           {"torch", text_or_null(process.torch_version)},
           {"values", file.value_count()},
           {"calls", file.call_count()}};
@@ -179,8 +179,7 @@ std::string compare_json(const RunComparison& runs, const values::ValuesFile& a,
                       {"steps", std::move(steps)},
                       {"only_a", only_json(runs.only_a)},
                       {"only_b", only_json(runs.only_b)}};
-  std::string text = text_of(about);
-  text.pop_back();
+  std::string text = begun_object(about);
   text += ",\n\"differences\":[";
   bool any = false;
   for (size_t i = 0; i < runs.pairs.size(); ++i) {

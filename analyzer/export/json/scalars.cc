@@ -12,6 +12,8 @@ std::string text_of(const Json& json, int indent) {
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json number_or_null(uint64_t number) { return number == 0 ? Json(nullptr) : Json(number); }
 
+Json natural_or_null(int64_t number) { return number < 0 ? Json(nullptr) : Json(number); }
+
 Json place_json(analyzer::Places& places, uint32_t site) {
   if (site == 0) return nullptr;
   const analyzer::Place& at = places.at(site);
@@ -39,6 +41,12 @@ Json not_read_json(const std::vector<analyzer::View>& views) {
   analyzer::UnreadFiles files;
   for (const analyzer::View& view : views) files.add(view.places.unread().files());
   return not_read_json(files);
+}
+
+std::string begun_object(const Json& head) {
+  std::string text = text_of(head);
+  text.pop_back();
+  return text;
 }
 
 void add_rows(std::string& out, const char* name, const std::vector<Json>& rows) {

@@ -82,7 +82,7 @@ Json file_object(const ValuesFile& file) {
           {"program", process.program},
           {"pid", process.pid},
           {"host", process.host},
-          {"rank", process.rank < 0 ? Json(nullptr) : Json(process.rank)},
+          {"rank", natural_or_null(process.rank)},
           {"closed", file.closed()},
           {"problems", file.problems()},
           {"values", file.value_count()},
