@@ -43,8 +43,7 @@ EACH_OTHER = {
         support/log support/message
         support/option_values support/options
         values_file/value_batch values_file/value_store""",
-    "analyzer": """
-        symbols/symbols symbols/unread""",
+    "analyzer": "",
 }
 
 

@@ -10,6 +10,7 @@
 #include "recording/moment.h"
 #include "recording/recorded_tables.h"
 #include "recording/tensor_facts.h"
+#include "recording/tensor_row.h"
 #include "tensorscope/rules/plain_tensor.h"
 
 namespace tensorscope::analyzer {
@@ -118,23 +119,41 @@ void MomentVisitor::add_tensors(DumpBytes& out) const {
     const uint32_t released = tensor.released ? uint32_t(format::TensorFlag::released) : 0;
     const TensorFacts* known = facts_.of(serial);
     if (known == nullptr || tensor.released) {
-      rows.emplace_back(serial, tensor.address, tensor.created_ns, 0, 0, 0, 0, 0, 0, 0, released, 0, tensor.site,
-                        tensor.thread, 0, 0, 0, uint16_t(0), uint8_t(0), int8_t(-1), int8_t(-1), int8_t(-1),
-                        int8_t(-1));
+      const TensorRow row = {.serial = serial,
+                             .address = tensor.address,
+                             .created_ns = tensor.created_ns,
+                             .flags = released,
+                             .site = tensor.site,
+                             .thread = tensor.thread};
+      rows.push_back(row.row());
     } else {
       const format::Tensor& f = known->row;
       // What it is was read at another moment: its gradient and its node may be others by then.
       uint32_t passing = uint32_t(format::TensorKnown::grad) | uint32_t(format::TensorKnown::grad_fn);
       const bool other_storage = facts_.has_another_storage(*known);
       if (other_storage) passing |= uint32_t(format::TensorKnown::storage);
-      const uint32_t lasting = f.known() & ~passing;
-      const uint32_t flags =
-          f.flags() & ~(uint32_t(format::TensorFlag::freed_during_dump) | uint32_t(format::TensorFlag::released));
-      rows.emplace_back(serial, tensor.address, tensor.created_ns, other_storage ? 0 : f.storage_base(),
-                        other_storage ? 0 : f.storage_nbytes(), f.storage_offset(), f.numel(), 0, 0, lasting, flags,
-                        uint32_t(dims.size()), tensor.site, tensor.thread, known->plain ? plain_class_ : f.class_name(),
-                        0, other_storage ? moved_note_ : f.note(), f.itemsize(), f.ndim(), f.device_type(),
-                        f.device_index(), f.dtype(), f.layout());
+      const uint32_t ending = uint32_t(format::TensorFlag::freed_during_dump) | uint32_t(format::TensorFlag::released);
+      const TensorRow row = {.serial = serial,
+                             .address = tensor.address,
+                             .created_ns = tensor.created_ns,
+                             .storage_base = other_storage ? 0 : f.storage_base(),
+                             .storage_nbytes = other_storage ? 0 : f.storage_nbytes(),
+                             .storage_offset = f.storage_offset(),
+                             .numel = f.numel(),
+                             .known = f.known() & ~passing,
+                             .flags = f.flags() & ~ending,
+                             .dims = uint32_t(dims.size()),
+                             .site = tensor.site,
+                             .thread = tensor.thread,
+                             .class_name = known->plain ? plain_class_ : f.class_name(),
+                             .note = other_storage ? moved_note_ : f.note(),
+                             .itemsize = f.itemsize(),
+                             .ndim = f.ndim(),
+                             .device_type = f.device_type(),
+                             .device_index = f.device_index(),
+                             .dtype = f.dtype(),
+                             .layout = f.layout()};
+      rows.push_back(row.row());
       dims.insert(dims.end(), known->dims.begin(), known->dims.end());
     }
     if (rows.size() == format::kMaxRowsPerChunk) write();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recording/tensor_facts.h"
 
+#include "recording/tensor_row.h"
 #include "tensorscope/event_stream.h"
 #include "tensorscope/rules/element_size.h"
 
@@ -61,11 +62,24 @@ void TensorFactsAt::note(const format::RecordedEvent& event, bool later) {
   }
   int64_t numel = 1;
   for (size_t i = 0; i < event.ndim; ++i) numel = __builtin_mul_overflow(numel, event.sizes[i], &numel) ? 0 : numel;
-  const format::Tensor row(event.serial, tensor->second.address, tensor->second.created_ns, event.pointer, event.nbytes,
-                           event.offset, numel, 0, 0, known, flags, 0, tensor->second.site, tensor->second.thread, 0, 0,
-                           0, uint16_t(rules::element_size(event.dtype)), uint8_t(event.ndim), event.device_type,
-                           event.device_index, event.dtype, int8_t(seen ? 0 : -1));
-  note(event.serial, {row, std::move(dims), event.ns, true}, later);
+  const TensorRow row = {.serial = event.serial,
+                         .address = tensor->second.address,
+                         .created_ns = tensor->second.created_ns,
+                         .storage_base = event.pointer,
+                         .storage_nbytes = event.nbytes,
+                         .storage_offset = event.offset,
+                         .numel = numel,
+                         .known = known,
+                         .flags = flags,
+                         .site = tensor->second.site,
+                         .thread = tensor->second.thread,
+                         .itemsize = uint16_t(rules::element_size(event.dtype)),
+                         .ndim = uint8_t(event.ndim),
+                         .device_type = event.device_type,
+                         .device_index = event.device_index,
+                         .dtype = event.dtype,
+                         .layout = int8_t(seen ? 0 : -1)};
+  note(event.serial, {.row = row.row(), .dims = std::move(dims), .ns = event.ns, .plain = true}, later);
 }
 
 bool TensorFactsAt::is_live_memory(uint64_t pointer) const {

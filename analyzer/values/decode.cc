@@ -15,19 +15,19 @@ std::vector<int64_t> taken(const flatbuffers::Vector<int64_t>* sizes, uint32_t f
 }
 
 Statistics statistics_of(const format::ValueStatistics& in) {
-  return {in.count(),
-          in.nan(),
-          in.positive_infinity(),
-          in.negative_infinity(),
-          in.zeros(),
-          in.minimum(),
-          in.maximum(),
-          in.mean(),
-          in.deviation(),
-          in.sum(),
-          in.l1(),
-          in.l2(),
-          in.hash()};
+  return {.count = in.count(),
+          .nan = in.nan(),
+          .positive_infinity = in.positive_infinity(),
+          .negative_infinity = in.negative_infinity(),
+          .zeros = in.zeros(),
+          .minimum = in.minimum(),
+          .maximum = in.maximum(),
+          .mean = in.mean(),
+          .deviation = in.deviation(),
+          .sum = in.sum(),
+          .l1 = in.l1(),
+          .l2 = in.l2(),
+          .hash = in.hash()};
 }
 
 std::optional<Statistics> statistics_of(const format::ValueStatistics* in) {

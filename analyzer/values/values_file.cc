@@ -266,9 +266,9 @@ std::optional<Elements> ValuesFile::elements_of(const Value& wanted_of) const {
     value = std::move(*earlier);
   }
   const ValueChunk& chunk = value_chunks_[value.chunk];
-  Elements out{
-      value.stored_dtype, value.kept_shape,
-      elements_.read(chunks_.source(), name_, chunk.data_begin, chunk.data_end, value.data_begin, value.data_size)};
+  const ElementChunks::Range range = {
+      .first_chunk = chunk.data_begin, .end_chunk = chunk.data_end, .begin = value.data_begin, .size = value.data_size};
+  Elements out{value.stored_dtype, value.kept_shape, elements_.read(chunks_.source(), name_, range)};
   const size_t size = value.is_tensor() ? element_size(out.dtype) : 0;
   uint64_t wanted = value.data_size;
   const bool overflows = size != 0 && __builtin_mul_overflow(element_count(out.shape), uint64_t(size), &wanted);

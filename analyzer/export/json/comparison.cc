@@ -73,15 +73,15 @@ Json side_json(const values::Value& value) {
   }
   return {{"dtype", value.dtype < 0 ? Json(nullptr) : Json(analyzer::dtype_name(value.dtype))},
           {"shape", value.shape},
-          {"site", text_or_null(std::string(value.site))},
+          {"site", text_or_null(value.site)},
           {"statistics", std::move(statistics)}};
 }
 
 Json call_json(const values::Call& call) {
   return {{"id", call.id},
           {"module", call.module},
-          {"class", text_or_null(std::string(call.class_name))},
-          {"site", text_or_null(std::string(call.site))},
+          {"class", text_or_null(call.class_name)},
+          {"site", text_or_null(call.site)},
           {"mode", mode_json(call.mode)},
           {"step", call.step},
           {"pass", call.pass}};
@@ -91,7 +91,7 @@ Json first_json(const RunComparison& runs) {
   if (!runs.first) return nullptr;
   const values::FirstDifference& first = *runs.first;
   Json answer = pair_json(runs, first.pair);
-  answer["module"] = text_or_null(std::string(first.a.module));
+  answer["module"] = text_or_null(first.a.module);
   answer["index"] = first.a.index;
   answer["elements"] = first.comparison.count;
   answer["beyond"] = first.comparison.beyond;

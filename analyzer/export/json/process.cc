@@ -10,15 +10,6 @@ namespace {
 
 using analyzer::Dump;
 
-Json process_groups(const Dump& dump) {
-  Json groups = Json::array();
-  for (const analyzer::ProcessGroup& group : dump.process_groups) {
-    groups.push_back(
-        {{"name", group.name}, {"mesh_dimension", text_or_null(group.mesh_dimension)}, {"ranks", group.ranks}});
-  }
-  return groups;
-}
-
 Json process(const Dump& dump) {
   const analyzer::Process& p = dump.process;
   const auto trigger =
@@ -46,7 +37,7 @@ Json process(const Dump& dump) {
           {"world_size", natural_or_null(p.world_size)},
           {"step", natural_or_null(p.step)},
           {"job", text_or_null(p.job)},
-          {"process_groups", process_groups(dump)},
+          {"process_groups", process_groups_json(dump.process_groups)},
           {"torch_version", text_or_null(p.torch_version)},
           {"python_version", text_or_null(p.python_version)},
           {"tensorscope_version", p.tensorscope_version},

@@ -47,15 +47,11 @@ class Rows {
     const uint32_t at = moment.dump_of[index];
     const RankDump* dump = at == kNone ? nullptr : &dumps_[at];
     const analyzer::Process& process = dumps_[m.dumps.front()].process;
-    Json paths = Json::array(), workers = Json::array(), groups = Json::array();
+    Json paths = Json::array(), workers = Json::array();
     for (const uint32_t i : m.dumps) paths.push_back(dumps_[i].path);
     for (const uint32_t i : m.workers) {
       workers.push_back(
           {{"pid", dumps_[i].process.pid}, {"live_bytes", dumps_[i].live_bytes}, {"dump", dumps_[i].path}});
-    }
-    for (const analyzer::ProcessGroup& group : dumps_[m.dumps.back()].groups) {
-      groups.push_back(
-          {{"name", group.name}, {"mesh_dimension", text_or_null(group.mesh_dimension)}, {"ranks", group.ranks}});
     }
     const auto value = [&](uint64_t RankDump::*field) { return dump ? Json(dump->*field) : Json(nullptr); };
     return {{"rank", natural_or_null(m.rank)},
@@ -72,7 +68,7 @@ class Rows {
             {"resident_bytes", value(&RankDump::resident_bytes)},
             {"dumps", std::move(paths)},
             {"workers", std::move(workers)},
-            {"process_groups", std::move(groups)}};
+            {"process_groups", process_groups_json(dumps_[m.dumps.back()].groups)}};
   }
 
   Json spread(const analyzer::RankSpread& values) const {

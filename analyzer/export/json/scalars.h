@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "memory/grouping.h"
@@ -17,9 +18,10 @@ using Json = nlohmann::ordered_json;  // fields in the order of the pages under 
 
 // One line, or indented by `indent`. Texts of a dump may be no UTF-8.
 std::string text_of(const Json& json, int indent = -1);
-Json text_or_null(const std::string& text);
+Json text_or_null(std::string_view text);
 Json number_or_null(uint64_t number);
 Json natural_or_null(int64_t number);  // null for a negative one
+Json process_groups_json(const std::vector<analyzer::ProcessGroup>& groups);
 // Where a site is: null for site 0.
 Json place_json(analyzer::Places& places, uint32_t site);
 // What an answer lacks since files could not be read, with the sentence `note` (docs/json.md, "What could not be

@@ -89,7 +89,8 @@ class Autocaster {
     if (run_.base.device.is_cpu() && !block.shape_known) run_.set(piece, type);
     if (!is_byte_buffer(block)) return;
     const auto [least, most] = kept_in_half(run_.base.device);
-    scale_what_grows(run_.replay, run_.edit, change, piece, std::min(type.least, least), std::max(type.most, most));
+    scale_what_grows(run_.replay, run_.edit, change, piece,
+                     {.least = std::min(type.least, least), .most = std::max(type.most, most)});
   }
 
   // A gradient of what an operation was given has that type; one of a weight is made in 16 bits and cast.
