@@ -181,11 +181,11 @@ bool Leaks::found() const {
   });
 }
 
-Leaks find_leaks(std::vector<View> views, bool whole) {
+Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   Leaks result;
   result.dumps = views.size();
   for (const View& view : views) result.bytes.push_back(view.selection.bytes());
-  LeakAnalysis analysis(std::move(views), whole);
+  LeakAnalysis analysis(std::move(views), unfiltered);
   result.weak = analysis.timeline().weak();
   for (auto* family : {find_tracebacks, find_graph_cycles, find_cycles, find_small_views, find_kept_graphs,
                        find_gone_parameters, find_stray_leaves, find_two_dtypes, find_larger_tensors, find_containers,
@@ -206,7 +206,7 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
   });
   std::vector<View> all;
   for (size_t i = 0; i < analysis.dumps(); ++i) all.push_back(analysis.view(i));
-  if (whole) result.process = process_growth(all);
+  if (unfiltered) result.process = process_growth(all);
   if (result.dumps < 2) {
     result.suspects = find_suspects(analysis);
     return result;

@@ -44,7 +44,7 @@ bool grows_enough(const std::vector<ProcessMemory>& memory) {
 }  // namespace
 
 void find_process_memory(LeakAnalysis& analysis) {
-  if (analysis.dumps() < 2 || !analysis.whole()) return;
+  if (analysis.dumps() < 2 || !analysis.unfiltered()) return;
   std::vector<ProcessMemory> memory;
   std::vector<View> views;
   for (size_t i = 0; i < analysis.dumps(); ++i) {

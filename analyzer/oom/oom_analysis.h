@@ -46,8 +46,8 @@ Device subject_of(const Dump& dump);
 // A failure of this device or of the host, or a limit that came near; not one of another device.
 bool concerns(const Failure& failure, Device device);
 
-// `on_device`: views of one run in order of time, in which what lies on `device` is selected; `whole`: the same with
-// everything selected. The story is that of the last one.
-OomAnalysis oom_analysis_of(const std::vector<View>& whole, const std::vector<View>& on_device, Device device);
+// `on_device`: views of one run in order of time, in which what lies on `device` is selected; `unfiltered`: the same
+// with everything selected. The story is that of the last one.
+OomAnalysis oom_analysis_of(const std::vector<View>& unfiltered, const std::vector<View>& on_device, Device device);
 
 }  // namespace tensorscope::analyzer::oom
