@@ -37,8 +37,26 @@ const char* name(LeakKind kind) {
       return "graph-nodes";
     case LeakKind::process_memory:
       return "process-memory";
+    case LeakKind::child_processes:
+      return "child-processes";
   }
   return "";
+}
+
+bool rests_on_growth(LeakKind kind) {
+  switch (kind) {
+    case LeakKind::module_cache:
+    case LeakKind::container:
+    case LeakKind::unfinished_calls:
+    case LeakKind::cpp_only:
+    case LeakKind::larger_tensor:
+    case LeakKind::graph_nodes:
+    case LeakKind::process_memory:
+    case LeakKind::child_processes:
+      return true;
+    default:
+      return false;
+  }
 }
 
 bool in_bytes(FactKind kind) {

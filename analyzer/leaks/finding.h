@@ -28,9 +28,12 @@ enum class LeakKind : uint8_t {
   gone_parameters,     // an optimizer keeps parameters that are in no module any more
   larger_tensor,       // one tensor whose storage grows
   graph_nodes,         // nodes without saved tensors
-  process_memory       // memory of the process that is in no tensor
+  process_memory,      // memory of the process that is in no tensor
+  child_processes      // private memory of its children
 };
 const char* name(LeakKind kind);  // "accumulated-graph": for programs
+// Whether nothing but growth tells such a finding from what a healthy program keeps.
+bool rests_on_growth(LeakKind kind);
 
 // What one piece of evidence is about. Bytes or a number of things: in_bytes().
 enum class FactKind : uint8_t {
@@ -77,6 +80,7 @@ enum class FactKind : uint8_t {
   python_in_use,
   python_free,
   other_private,
+  untouched,  // asked for, and not in memory yet: it becomes less where resident memory grows
   mapped_files,
   copied_pages,
   shared_memory,
@@ -126,8 +130,8 @@ enum class Advice : uint8_t {
   bound_storage,
   optimize_or_freeze,
   cast_on_use,
-  process_part,    // LeakFinding::process_part says which
-  process_unknown  // malloc's numbers are not known
+  process_part,     // LeakFinding::process_part says which
+  look_in_children  // that have no dumps among these
 };
 
 // Memory that was made at one line.

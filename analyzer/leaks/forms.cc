@@ -145,14 +145,45 @@ bool names_one(const std::string& text) { return !text.ends_with('>') && without
 
 std::string container_of(const std::string& form) { return form.substr(0, form.find('*')); }
 
+namespace {
+
+bool fits_part(std::string_view name, std::string_view pattern) {
+  const size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return name == pattern;
+  if (name.substr(0, star) != pattern.substr(0, star)) return false;
+  for (size_t at = star; at <= name.size(); ++at) {
+    if (fits_part(name.substr(at), pattern.substr(star + 1))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool fits(const std::string& form, const std::string& pattern) {
   if (form == pattern) return true;
   const std::vector<std::string_view> names = path_parts(form), wanted = path_parts(pattern);
   if (names.size() != wanted.size()) return false;
   for (size_t i = 0; i < names.size(); ++i) {
-    if (wanted[i] != "*" && wanted[i] != names[i]) return false;
+    if (!fits_part(names[i], wanted[i])) return false;
   }
   return true;
+}
+
+std::string without_digits(std::string_view name) {
+  std::string text;
+  for (char c : name) {
+    if (c < '0' || c > '9') {
+      text += c;
+    } else if (!text.ends_with('*')) {
+      text += '*';
+    }
+  }
+  return text;
+}
+
+std::string without_numbers(const std::string& form) {
+  const size_t first = std::min(form.find('.'), form.size());
+  return form.substr(0, first) + without_digits(std::string_view(form).substr(first));
 }
 
 std::string with_any_name(const std::vector<std::string_view>& parts, size_t number) {

@@ -28,8 +28,14 @@ bool names_one(const std::string& text);
 // "cache[", "head.next": what forms of references into one container have in common, before the first index.
 std::string container_of(const std::string& form);
 
-// Whether a form is that of the pattern, whose parts may be any name where they are "*".
+// Whether a form is that of the pattern, in whose parts "*" is any text.
 bool fits(const std::string& form, const std::string& pattern);
+
+// "bank.image_*" and "layers.*.weight" of "bank.image_21" and "layers.3.weight": without the numbers in names, but for
+// the variable's own.
+std::string without_numbers(const std::string& form);
+// "image_*" of "image_21".
+std::string without_digits(std::string_view name);
 
 // "layers.3.adapters.de.weight" is "layers.*.adapters.*.weight" for the part of this number; numbers are always "*".
 std::string with_any_name(const std::vector<std::string_view>& parts, size_t number);

@@ -51,6 +51,22 @@ bool Timeline::is_accumulating(const Growth& growth) const {
   return every_interval(growth) && spread(growth.kept) && !comes_and_goes(growth);
 }
 
+bool Timeline::slows_down(const std::vector<uint64_t>& values) const {
+  if (values.size() < 3 || !grows(values)) return false;
+  double first = 0, last = 0;
+  for (size_t i = 1; i < values.size(); ++i) {
+    const double rate = double(values[i] - values[i - 1]) / double(std::max<uint64_t>(1, taken_[i] - taken_[i - 1]));
+    if (i > 1 && rate > last) return false;
+    if (i == 1) first = rate;
+    last = rate;
+  }
+  return last * 2 < first;
+}
+
+bool Timeline::slows_down(const Growth& growth) const {
+  return slows_down(grows(growth.bytes) ? growth.bytes : growth.count);
+}
+
 bool Timeline::spread(const std::vector<uint64_t>& serials) const {
   if (taken_.size() < 2) return false;
   std::vector<uint64_t> bounds = taken_;

@@ -43,12 +43,17 @@ class Timeline {
   // And what was made in each part of the time is still there. What comes and goes, so that hardly anything of the
   // first dump is in the last one, is at times a little more by chance: it has to have grown by a third.
   bool is_accumulating(const Growth& growth) const;
+  // Three or more values that grow by less and less each time, in the end at less than half of the first rate: what is
+  // being filled, as a cache that becomes warm. Whether it goes on is for a later dump to say.
+  bool slows_down(const Growth& growth) const;
   // Some of the serials come from each part of the time.
   bool spread(const std::vector<uint64_t>& serials) const;
   // A serial below this one was there before the last part of the time began.
   uint64_t last_part() const;
 
  private:
+  bool slows_down(const std::vector<uint64_t>& values) const;
+
   std::vector<uint64_t> taken_;  // newest serial of each dump
 };
 

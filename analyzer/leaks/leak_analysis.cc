@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "leaks/births.h"
-#include "leaks/named_entries.h"
 #include "leaks/renamed_containers.h"
 #include "ownership/holders.h"
 
@@ -68,12 +68,9 @@ bool in_one_dump(const Series& a, const Series& b) {
 void join(const Series& from, Series& to) {
   bool later = false;
   for (size_t i = 0; i < to.members.size(); ++i) {
-    std::vector<uint32_t>& members = to.members[i];
-    if (members.empty() != from.members[i].empty()) later = members.empty();
-    members.insert(members.end(), from.members[i].begin(), from.members[i].end());
-    std::sort(members.begin(), members.end());
-    members.erase(std::unique(members.begin(), members.end()), members.end());
+    if (to.members[i].empty() != from.members[i].empty()) later = to.members[i].empty();
   }
+  add_members(from, to);
   if (later) {
     to.example = from.example;
     to.form = from.form;
@@ -161,35 +158,41 @@ void LeakAnalysis::add_series_of(std::map<Beginning, Series>& calls) {
   if (others) series_.push_back(std::move(*others));
 }
 
-// Entries of a ModuleDict are attributes: names that are new since the first dump in one place, each with the same
-// below it, are one container.
+// Attributes of an object and entries of a ModuleDict or ModuleList have names: where new ones come in every interval,
+// those of one place are one container, with those that were there before.
 void LeakAnalysis::join_named_entries() {
   if (views_.size() < 2) return;
-  std::vector<bool> joined(series_.size());
-  const auto grew = [](const Series& series, const std::string&) {
-    return series.members.front().size() != series.members.back().size();
-  };
-  for (const auto& [place, all] : alike_but_for_a_name(series_, grew, /*numbers=*/false)) {
-    std::vector<size_t> entries;
-    for (const NamedEntry& entry : all) {
-      if (!joined[entry.series]) entries.push_back(entry.series);
-    }
-    if (entries.size() < kMinNames) continue;
-    Series& whole = series_[entries.front()];
-    whole.form = std::get<2>(place);
-    whole.container = true;
-    for (size_t number : entries) {
-      joined[number] = number != entries.front();
-      if (!joined[number]) continue;
-      for (size_t i = 0; i < views_.size(); ++i) {
-        const std::vector<uint32_t>& more = series_[number].members[i];
-        whole.members[i].insert(whole.members[i].end(), more.begin(), more.end());
+  for (const Names names : {Names::any, Names::that_differ_in_numbers}) {
+    std::vector<bool> joined(series_.size());
+    for (auto& [place, entries] : alike_but_for_a_name(series_, names)) {
+      std::erase_if(entries, [&](const NamedEntry& entry) { return joined[entry.series]; });
+      if (!names_become_more(entries, names)) continue;
+      const size_t first = entries.front().series;
+      Series& whole = series_[first];
+      whole.form = std::get<2>(place);
+      whole.container = true;
+      for (const NamedEntry& entry : entries) {
+        joined[entry.series] = entry.series != first;
+        if (joined[entry.series]) add_members(series_[entry.series], whole);
       }
     }
-    for (std::vector<uint32_t>& members : whole.members) std::sort(members.begin(), members.end());
+    size_t number = 0;
+    std::erase_if(series_, [&](const Series&) { return joined[number++]; });
   }
-  size_t number = 0;
-  std::erase_if(series_, [&](const Series&) { return joined[number++]; });
+}
+
+// Whether these become more in every interval, by so many in all that no model is changed by hand. Names that differ in
+// their numbers alone are not any names.
+bool LeakAnalysis::names_become_more(const std::vector<NamedEntry>& entries, Names names) const {
+  std::vector<uint64_t> counts(views_.size());
+  std::set<std::string> new_ones;
+  for (const NamedEntry& entry : entries) {
+    const std::vector<std::vector<uint32_t>>& members = series_[entry.series].members;
+    for (size_t i = 0; i < counts.size(); ++i) counts[i] += !members[i].empty();
+    if (!members.front().empty() || members.back().empty()) continue;
+    new_ones.insert(names == Names::any ? without_digits(entry.name) : entry.name);
+  }
+  return grows(counts) && new_ones.size() >= kMinNames;
 }
 
 std::vector<Series> LeakAnalysis::containers() const {
@@ -288,7 +291,8 @@ void LeakAnalysis::add(LeakFinding finding, std::span<const uint32_t> nodes) {
     if (last().places.at(made.site).where != last().places.at(finding.site).where) elsewhere += made.bytes;
   }
   if (finding.site != 0 && elsewhere > all / kTenth) finding.memory = std::move(memory);
-  findings_.push_back(std::move(finding));
+  const bool slows = rests_on_growth(finding.kind) && timeline_.slows_down(finding.growth);
+  (slows ? slowing_ : findings_).push_back(std::move(finding));
 }
 
 namespace {

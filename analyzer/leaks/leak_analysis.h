@@ -16,6 +16,7 @@
 #include "leaks/finding.h"
 #include "leaks/forms.h"
 #include "leaks/growth.h"
+#include "leaks/named_entries.h"
 #include "leaks/retention.h"
 #include "leaks/series.h"
 
@@ -56,13 +57,15 @@ class LeakAnalysis {
   bool mostly(std::span<const uint32_t> tensors, const std::function<bool(uint32_t)>& passes) const;
   bool node_explained(uint32_t node) const { return nodes_explained_[node]; }
 
-  // Adds a finding; `tensors` and `nodes` of the last dump are explained by it.
+  // Adds a finding; `tensors` and `nodes` of the last dump are explained by it. What rests on growth that slows down is
+  // a remark instead.
   void add(LeakFinding finding, std::span<const uint32_t> nodes = {});
   // Nodes that a finding to come, or one that is there, is about.
   void explain(std::span<const uint32_t> nodes) {
     for (uint32_t node : nodes) nodes_explained_[node] = true;
   }
   std::vector<LeakFinding> take_findings() { return std::move(findings_); }
+  std::vector<LeakFinding> take_slowing() { return std::move(slowing_); }
 
   // "train.py: losses[0..95]": the names of a series in the last dump.
   std::string label(const Series& series) const;
@@ -78,6 +81,7 @@ class LeakAnalysis {
   void add_series_of(std::map<Beginning, Series>& calls);
   bool grows_alone(const Series& series) const;
   void join_named_entries();
+  bool names_become_more(const std::vector<NamedEntry>& entries, Names names) const;
 
   std::vector<View> views_;
   bool unfiltered_;
@@ -85,7 +89,7 @@ class LeakAnalysis {
   std::vector<std::unique_ptr<Retention>> retentions_;
   std::vector<Series> series_;
   std::vector<bool> explained_, nodes_explained_;
-  std::vector<LeakFinding> findings_;
+  std::vector<LeakFinding> findings_, slowing_;
 };
 
 // All that hold a tensor, the first three of them ("x (local of main); cache.keys"): where it is replaced by a larger
@@ -115,5 +119,6 @@ void find_unfinished_calls(LeakAnalysis& analysis);
 void find_cpp_storage(LeakAnalysis& analysis);
 void find_loose_nodes(LeakAnalysis& analysis);
 void find_process_memory(LeakAnalysis& analysis);
+void find_child_processes(LeakAnalysis& analysis);
 
 }  // namespace tensorscope::analyzer

@@ -126,7 +126,8 @@ GrownPlace grown_place(const LeakAnalysis& analysis, const std::vector<LeakFindi
   std::vector<uint32_t> tensors = in_place ? place.tensors : fresh(analysis, place);
   grown.finding = tensors.empty() ? explaining(findings, place.site) : explaining(analysis, findings, tensors);
   const int64_t weight = place.growth.added_bytes() + place.growth.added() * int64_t(kObjectBytes);
-  grown.counts = weight >= int64_t(kMinGrowth);
+  grown.slows = analysis.timeline().slows_down(place.growth);
+  grown.counts = weight >= int64_t(kMinGrowth) && !grown.slows;
   if (grown.finding == kNone) {
     Held held = held_by(analysis.last(), tensors);
     grown.held_by = held.kind;
@@ -187,23 +188,24 @@ Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   for (const View& view : views) result.bytes.push_back(view.selection.bytes());
   LeakAnalysis analysis(std::move(views), unfiltered);
   result.weak = analysis.timeline().weak();
-  for (auto* family : {find_tracebacks, find_graph_cycles, find_cycles, find_small_views, find_kept_graphs,
-                       find_gone_parameters, find_stray_leaves, find_two_dtypes, find_larger_tensors, find_containers,
-                       find_unfinished_calls, find_cpp_storage, find_loose_nodes, find_process_memory}) {
+  for (auto* family :
+       {find_tracebacks, find_graph_cycles, find_cycles, find_small_views, find_kept_graphs, find_gone_parameters,
+        find_stray_leaves, find_two_dtypes, find_larger_tensors, find_containers, find_unfinished_calls,
+        find_cpp_storage, find_loose_nodes, find_process_memory, find_child_processes}) {
     family(analysis);
   }
   result.findings = analysis.take_findings();
+  result.slowing = analysis.take_slowing();
   const auto is_cycle = [](const LeakFinding& finding) { return finding.kind == LeakKind::reference_cycle; };
   if (std::none_of(result.findings.begin(), result.findings.end(), is_cycle)) {
     result.passing_cycles = unreachable_cycles(analysis, /*that_stay=*/false);
   }
-  std::stable_sort(result.findings.begin(), result.findings.end(), [](const LeakFinding& a, const LeakFinding& b) {
-    const bool process_a = a.kind == LeakKind::process_memory, process_b = b.kind == LeakKind::process_memory;
-    if (process_a != process_b) return process_b;
-    const bool grows_a = a.growth.added_bytes() > 0, grows_b = b.growth.added_bytes() > 0;
-    if (grows_a != grows_b) return grows_a;
-    return a.bytes > b.bytes;
-  });
+  for (auto* findings : {&result.findings, &result.slowing}) {
+    std::stable_sort(findings->begin(), findings->end(), [](const LeakFinding& a, const LeakFinding& b) {
+      const int64_t growth_a = a.growth.added_bytes(), growth_b = b.growth.added_bytes();
+      return growth_a != growth_b ? growth_a > growth_b : a.bytes > b.bytes;
+    });
+  }
   std::vector<View> all;
   for (size_t i = 0; i < analysis.dumps(); ++i) all.push_back(analysis.view(i));
   if (unfiltered) result.process = process_growth(all);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "leaks/named_entries.h"
 
+#include "leaks/forms.h"
 #include "support/dotted_path.h"
 
 namespace tensorscope::analyzer {
 
-std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::vector<Series>& series,
-                                                                   const WantsEntry& wants, bool numbers) {
+std::map<NamedPlace, std::vector<NamedEntry>> alike_entries(const std::vector<Series>& series, const WantsEntry& wants,
+                                                            bool numbers) {
   std::map<NamedPlace, std::vector<NamedEntry>> places;
   for (size_t number = 0; number < series.size(); ++number) {
     const Series& one = series[number];
@@ -17,9 +18,23 @@ std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::ve
       const auto length = size_t(parts[part].data() + parts[part].size() - one.form.data());
       if (!wants(one, one.form.substr(0, length))) continue;
       const std::string form = numbers ? with_any(parts, part) : with_any_name(parts, part);
-      const NamedPlace place = {one.example.root, one.example.scope, form};
+      const NamedPlace place = {one.example.root, one.example.scope, form, one.beginnings};
       places[place].push_back({number, std::string(parts[part])});
     }
+  }
+  return places;
+}
+
+std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::vector<Series>& series, Names names) {
+  if (names == Names::any)
+    return alike_entries(
+        series, [](const Series&, const std::string&) { return true; }, false);
+  std::map<NamedPlace, std::vector<NamedEntry>> places;
+  for (size_t number = 0; number < series.size(); ++number) {
+    const Series& one = series[number];
+    const std::string form = without_numbers(one.form);
+    if (form != one.form)
+      places[{one.example.root, one.example.scope, form, one.beginnings}].push_back({number, one.form});
   }
   return places;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "leaks/process_growth.h"
 
-#include <algorithm>
 #include <iterator>
 #include <map>
 
@@ -18,7 +17,11 @@ constexpr int64_t kMinFile = 1 << 20;
 // number is another finding's.
 constexpr int64_t kObject = 1 << 10;
 
-int64_t growth_of(const Fact& fact) { return int64_t(fact.values.back() - fact.values.front()); }
+// In resident memory: what was asked for before is touched.
+int64_t growth_of(const Fact& fact) {
+  const auto growth = int64_t(fact.values.back() - fact.values.front());
+  return fact.kind == FactKind::untouched ? -growth : growth;
+}
 
 struct PartOf {
   FactKind kind;
@@ -35,12 +38,6 @@ int64_t cached_by_devices(const View& view, const ProcessMemory&) {
     sum += int64_t(device.allocator_reserved) - int64_t(device.allocator_allocated);
   }
   return sum;
-}
-
-// Private pages that none of the others asked for.
-int64_t other_anonymous(const View& view, const ProcessMemory& memory) {
-  return int64_t(totals(view).anonymous_bytes) - memory.tensors - memory.heap - memory.kept - memory.profiler -
-         memory.python - memory.python_kept - memory.copied;
 }
 
 bool always(const View&) { return true; }
@@ -63,13 +60,14 @@ const std::vector<PartOf>& parts() {
       {FactKind::python_in_use, [](const View&, const ProcessMemory& memory) { return memory.python; }, python_known},
       {FactKind::python_free, [](const View&, const ProcessMemory& memory) { return memory.python_kept; },
        python_known},
-      {FactKind::other_private, other_anonymous, private_known},
+      {FactKind::other_private, [](const View&, const ProcessMemory& memory) { return memory.other_private(); },
+       private_known},
+      {FactKind::untouched, [](const View&, const ProcessMemory& memory) { return memory.untouched(); }, private_known},
       {FactKind::mapped_files, [](const View& view, const ProcessMemory&) { return int64_t(totals(view).file_bytes); },
        kinds_known, &Mapping::of_file},
       {FactKind::copied_pages, [](const View&, const ProcessMemory& memory) { return memory.copied; }, mappings_known,
        &Mapping::copied},
-      {FactKind::shared_memory,
-       [](const View& view, const ProcessMemory&) { return int64_t(totals(view).shared_bytes); }, kinds_known},
+      {FactKind::shared_memory, [](const View&, const ProcessMemory& memory) { return memory.shared; }, kinds_known},
       {FactKind::profiler, [](const View& view, const ProcessMemory&) { return int64_t(totals(view).profiler_bytes); },
        always},
       {FactKind::device_caches, cached_by_devices, always},
@@ -80,19 +78,6 @@ const std::vector<PartOf>& parts() {
        [](const View& view, const ProcessMemory&) { return int64_t(totals(view).children_resident_bytes); },
        children_known}};
   return kParts;
-}
-
-// What not every dump knows is part of the rest in each of them.
-std::vector<ProcessMemory> comparable_memory(const std::vector<View>& views) {
-  std::vector<ProcessMemory> memory;
-  for (const View& view : views) memory.push_back(process_memory(view));
-  const bool python = std::all_of(views.begin(), views.end(), python_known);
-  const bool mappings = std::all_of(views.begin(), views.end(), mappings_known);
-  for (ProcessMemory& one : memory) {
-    if (!python) one.python = one.python_kept = 0;
-    if (!mappings) one.copied = 0;
-  }
-  return memory;
 }
 
 struct Row {
@@ -129,6 +114,19 @@ void add_files(const Row& row, const std::vector<View>& views, std::vector<Fact>
 
 }  // namespace
 
+namespace {
+
+int64_t mapped_by_torch(const Dump& dump) {
+  int64_t sum = 0;
+  for (const Allocation& allocation : dump.allocations) {
+    const bool mapped = format::AllocationKind(allocation.kind) == format::AllocationKind::mapped;
+    if (mapped && allocation.device.is_cpu()) sum += int64_t(allocation.nbytes);
+  }
+  return sum;
+}
+
+}  // namespace
+
 int64_t heap_of_torch(const Dump& dump) {
   int64_t sum = 0;
   for (const Allocation& allocation : dump.allocations) {
@@ -138,14 +136,25 @@ int64_t heap_of_torch(const Dump& dump) {
   return sum;
 }
 
+int64_t ProcessMemory::rest() const {
+  if (!heap_known || !anonymous_known) return 0;
+  return anonymous - (tensors - borrowed - shared_tensors) - heap - kept - profiler - python - python_kept - copied;
+}
+
 ProcessMemory process_memory(const View& view) {
   ProcessMemory memory;
   memory.resident = int64_t(totals(view).resident_bytes);
   memory.profiler = int64_t(totals(view).profiler_bytes);
   memory.kept = int64_t(totals(view).heap_free);
   for (const DeviceSums& sums : view.accounts.devices()) {
-    if (sums.device.type == 0) memory.tensors += int64_t(sums.allocator_bytes() + sums.outside_bytes());
+    if (!sums.device.is_cpu()) continue;
+    memory.tensors += int64_t(sums.allocator_bytes() + sums.outside_bytes());
+    memory.borrowed += int64_t(sums.outside_bytes());
   }
+  memory.shared_tensors = mapped_by_torch(view.dump);
+  memory.shared = std::max<int64_t>(0, int64_t(totals(view).shared_bytes) - memory.shared_tensors);
+  memory.anonymous = int64_t(totals(view).anonymous_bytes);
+  memory.anonymous_known = kinds_known(view);
   memory.objects = int64_t(view.dump.tensors.size() + view.dump.graph.nodes.size()) * kObject;
   const ProcessParts& own = view.dump.process_parts;
   memory.python_known = python_known(view);
@@ -155,6 +164,18 @@ ProcessMemory process_memory(const View& view) {
   for (const Mapping& mapping : own.mappings) memory.copied += int64_t(mapping.copied());
   memory.heap_known = heap_known(view);
   if (memory.heap_known) memory.heap = int64_t(totals(view).heap_in_use) - heap_of_torch(view.dump);
+  return memory;
+}
+
+std::vector<ProcessMemory> comparable_memory(const std::vector<View>& views) {
+  std::vector<ProcessMemory> memory;
+  for (const View& view : views) memory.push_back(process_memory(view));
+  const bool python = std::all_of(views.begin(), views.end(), python_known);
+  const bool mappings = std::all_of(views.begin(), views.end(), mappings_known);
+  for (ProcessMemory& one : memory) {
+    if (!python) one.python = one.python_kept = 0;
+    if (!mappings) one.copied = 0;
+  }
   return memory;
 }
 

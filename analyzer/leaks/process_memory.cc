@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the process that grows and is in no tensor.
+// Memory that a process asks for and that is in no tensor, and that of its children.
 #include <algorithm>
 
 #include "leaks/leak_analysis.h"
@@ -10,70 +10,99 @@ namespace tensorscope::analyzer {
 namespace {
 
 constexpr int64_t kMiB = 1 << 20;
-constexpr int64_t kMinEach = 8 * kMiB;  // in each of several intervals, where malloc tells what it keeps for later
-constexpr int64_t kMinOnce =
-    64 * kMiB;  // in a single one, where malloc or Python has most of it, or where malloc did not answer
+constexpr int64_t kMinEach = 8 * kMiB;   // in each of several intervals
+constexpr int64_t kMinOnce = 64 * kMiB;  // in a single one
 
-// What the process grew by, and not for tensors. Memory that tensors gave back and malloc keeps is no growth.
-int64_t growth_between(const ProcessMemory& before, const ProcessMemory& after) {
-  const int64_t grown = std::min(after.resident - before.resident, after.outside() - before.outside());
-  const bool known = before.heap_known && after.heap_known;
-  return grown - (known ? std::max<int64_t>(0, after.kept - before.kept) : 0);
-}
-
-// By how much grew what malloc and Python's small objects have in use; what one of the dumps does not know is left out.
-int64_t asked_for_more(const ProcessMemory& before, const ProcessMemory& after) {
-  const bool python = before.python_known && after.python_known;
-  return after.heap - before.heap + (python ? after.python - before.python : 0);
-}
-
-bool grows_enough(const std::vector<ProcessMemory>& memory) {
-  if (memory.size() == 2) {
-    const int64_t growth = growth_between(memory[0], memory[1]);
-    const bool known = memory[0].heap_known && memory[1].heap_known;
-    return known && growth >= kMinOnce && asked_for_more(memory[0], memory[1]) >= growth / 4 * 3;
-  }
-  // What malloc keeps, of a dump's own work too, looks like growth where it does not tell.
-  for (size_t i = 1; i < memory.size(); ++i) {
-    const bool known = memory[i - 1].heap_known && memory[i].heap_known;
-    if (growth_between(memory[i - 1], memory[i]) < (known ? kMinEach : kMinOnce)) return false;
+bool grows_enough(const std::vector<int64_t>& bytes) {
+  const int64_t least = bytes.size() == 2 ? kMinOnce : kMinEach;
+  for (size_t i = 1; i < bytes.size(); ++i) {
+    if (bytes[i] - bytes[i - 1] < least) return false;
   }
   return true;
+}
+
+Growth growth_of(const std::vector<int64_t>& bytes) {
+  Growth growth;
+  for (int64_t value : bytes) {
+    growth.count.push_back(0);
+    growth.bytes.push_back(uint64_t(std::max<int64_t>(0, value)));
+  }
+  return growth;
+}
+
+// A part of what was asked for.
+struct Requested {
+  FactKind kind;
+  int64_t (*bytes)(const ProcessMemory&);
+};
+constexpr Requested kRequested[] = {
+    {FactKind::malloc_in_use, [](const ProcessMemory& memory) { return memory.heap - memory.borrowed; }},
+    {FactKind::python_in_use, [](const ProcessMemory& memory) { return memory.python; }},
+    {FactKind::shared_memory, [](const ProcessMemory& memory) { return memory.shared; }},
+    {FactKind::other_private, [](const ProcessMemory& memory) { return memory.other_private(); }}};
+
+// The sum of the parts that grew, one a dump, and the one that grew most.
+struct Grown {
+  std::vector<int64_t> bytes;
+  FactKind most = FactKind::malloc_in_use;
+};
+Grown parts_that_grew(const std::vector<ProcessMemory>& memory) {
+  Grown grown;
+  grown.bytes.resize(memory.size());
+  int64_t largest = 0;
+  for (const Requested& part : kRequested) {
+    const int64_t growth = part.bytes(memory.back()) - part.bytes(memory.front());
+    if (growth <= 0) continue;
+    if (growth > largest) grown.most = part.kind;
+    largest = std::max(largest, growth);
+    for (size_t i = 0; i < memory.size(); ++i) grown.bytes[i] += part.bytes(memory[i]);
+  }
+  return grown;
 }
 
 }  // namespace
 
 void find_process_memory(LeakAnalysis& analysis) {
   if (analysis.dumps() < 2 || !analysis.unfiltered()) return;
-  std::vector<ProcessMemory> memory;
   std::vector<View> views;
-  for (size_t i = 0; i < analysis.dumps(); ++i) {
-    views.push_back(analysis.view(i));
-    memory.push_back(process_memory(analysis.view(i)));
-  }
+  for (size_t i = 0; i < analysis.dumps(); ++i) views.push_back(analysis.view(i));
+  const std::vector<ProcessMemory> memory = comparable_memory(views);
+  std::vector<int64_t> requested;
   for (const ProcessMemory& one : memory) {
-    if (one.resident == 0) return;
+    if (one.resident == 0 || !one.heap_known) return;
+    requested.push_back(one.requested());
   }
-  if (!grows_enough(memory)) return;
-
-  ProcessGrowth growth = process_growth(views);
+  if (!grows_enough(requested)) return;
   LeakFinding finding;
   finding.kind = LeakKind::process_memory;
-  finding.evidence = std::move(growth.parts);
-  Fact children{FactKind::children};
-  for (const View& view : views) children.values.push_back(view.dump.totals.children);
-  const bool children_known =
-      std::all_of(views.begin(), views.end(), [](const View& view) { return view.dump.totals.children_known; });
-  if (children_known && children.values.back() > 0) finding.evidence.push_back(std::move(children));
-  const bool heap_known =
-      std::all_of(memory.begin(), memory.end(), [](const ProcessMemory& one) { return one.heap_known; });
-  for (const ProcessMemory& one : memory) {
-    finding.growth.count.push_back(0);
-    finding.growth.bytes.push_back(uint64_t(std::max<int64_t>(0, one.outside() - (heap_known ? one.kept : 0))));
-  }
+  finding.evidence = process_growth(views).parts;
+  const Grown grown = parts_that_grew(memory);
+  finding.growth = growth_of(grown.bytes);
   finding.bytes = finding.growth.bytes.back();
-  finding.advice = heap_known ? Advice::process_part : Advice::process_unknown;
-  finding.process_part = growth.grew_most;
+  finding.advice = Advice::process_part;
+  finding.process_part = grown.most;
+  analysis.add(std::move(finding));
+}
+
+void find_child_processes(LeakAnalysis& analysis) {
+  if (analysis.dumps() < 2 || !analysis.unfiltered()) return;
+  const uint32_t children = analysis.last().dump.totals.children;
+  std::vector<int64_t> bytes;
+  Fact count{FactKind::children};
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
+    const Totals& totals = analysis.view(i).dump.totals;
+    // Children that began in between have grown by all that they have.
+    if (!totals.children_known || totals.children != children || totals.children_private_bytes == 0) return;
+    bytes.push_back(int64_t(totals.children_private_bytes));
+    count.values.push_back(totals.children);
+  }
+  if (!grows_enough(bytes)) return;
+  LeakFinding finding;
+  finding.kind = LeakKind::child_processes;
+  finding.growth = growth_of(bytes);
+  finding.bytes = finding.growth.bytes.back();
+  finding.evidence = {{FactKind::children_private, finding.growth.bytes}, std::move(count)};
+  finding.advice = Advice::look_in_children;
   analysis.add(std::move(finding));
 }
 

@@ -24,15 +24,6 @@ std::unordered_map<uint32_t, std::vector<size_t>> containers_of_tensors(const st
   return containers;
 }
 
-void add_members(const Series& from, Series& to) {
-  for (size_t i = 0; i < to.members.size(); ++i) {
-    std::vector<uint32_t>& members = to.members[i];
-    members.insert(members.end(), from.members[i].begin(), from.members[i].end());
-    std::sort(members.begin(), members.end());
-    members.erase(std::unique(members.begin(), members.end()), members.end());
-  }
-}
-
 }  // namespace
 
 void join_renamed(const std::vector<View>& views, std::vector<Series>& all) {

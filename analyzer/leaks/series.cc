@@ -6,6 +6,15 @@
 
 namespace tensorscope::analyzer {
 
+void add_members(const Series& from, Series& to) {
+  for (size_t i = 0; i < to.members.size(); ++i) {
+    std::vector<uint32_t>& members = to.members[i];
+    members.insert(members.end(), from.members[i].begin(), from.members[i].end());
+    std::sort(members.begin(), members.end());
+    members.erase(std::unique(members.begin(), members.end()), members.end());
+  }
+}
+
 bool same_form(const Reference& a, const Reference& b) {
   return a.root == b.root && without_thread(a.scope) == without_thread(b.scope) &&
          without_indexes(a.text) == without_indexes(b.text) && a.begin == b.begin;

@@ -34,6 +34,9 @@ struct Series {
   }
 };
 
+// Adds the members that `from` has in each dump; growth and names stay.
+void add_members(const Series& from, Series& to);
+
 // Whether two references are of one variable or container, indexes and keys apart.
 bool same_form(const Reference& a, const Reference& b);
 // Whether a reference is one of a series' own.

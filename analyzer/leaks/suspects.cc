@@ -251,6 +251,17 @@ bool of_the_model(Category category) {
          category == Category::optimizer_state || category == Category::saved_activation;
 }
 
+// Who holds them: the two forms of names with the most bytes, and how many others there are.
+std::string all_their_holders(const View& last, const std::vector<uint32_t>& tensors) {
+  std::vector<WeighedName> names;
+  for (uint32_t tensor : tensors) {
+    const std::vector<Holder>& holders = last.holders.holders(tensor);
+    if (holders.empty()) continue;
+    names.emplace_back(holders.front().brief, last.accounts.items()[last.accounts.item_of_tensor(tensor)].bytes);
+  }
+  return merged_names(names);
+}
+
 // What no variable explains: memory of C++, tensors that are local variables of many threads or frames.
 void add_sites(const LeakAnalysis& analysis, std::vector<Suspect>& suspects) {
   const View& last = analysis.last();
@@ -306,9 +317,7 @@ void add_sites(const LeakAnalysis& analysis, std::vector<Suspect>& suspects) {
     if (!weighs_enough(suspect) || !mostly_kept({suspect.made, suspect.kept})) continue;
     take(suspect, births);
     suspect.site = *line.sites.begin();
-    if (!line.tensors.empty() && !last.holders.holders(line.tensors.front()).empty()) {
-      suspect.holder = last.holders.holders(line.tensors.front()).front().brief;
-    }
+    suspect.holder = all_their_holders(last, line.tensors);
     suspect.tensors = std::move(line.tensors);
     suspects.push_back(std::move(suspect));
   }

@@ -22,7 +22,7 @@ struct Suspect {
     larger,    // one tensor that is made anew and larger each time
     site       // an allocation site, whose tensors nothing explains
   } kind = Kind::variable;
-  std::string holder;           // "train.py: losses[0..95]"; of a site: who holds most of it
+  std::string holder;           // "train.py: losses[0..95]"; of a site: who holds its tensors, "a; b and 3 more"
   uint32_t site = 0;            // where most of its memory was allocated
   uint64_t bytes = 0;           // retained size
   uint64_t count = 0;           // tensors that it refers to; of a graph: nodes

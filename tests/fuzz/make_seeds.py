@@ -5,7 +5,7 @@
     tests/fuzz/make_seeds.py
 
 An input is `C` and chunks {type, length, payload}, without checksums (reader_fuzz.cc). Chunks larger than an input are left out: of dumps the
-loaded libraries, of recordings each new list of them; make_corpus.cc has small ones. Letters of folders become `d`, so that no input
+loaded libraries, of recordings each new list of them; make_corpus.cc has small ones. So are marks of a file's end. Letters of folders become `d`, so that no input
 depends on where it was made.
 """
 
@@ -22,7 +22,8 @@ import damage
 import harness
 
 CORPUS = HERE / "corpus"
-INPUT_BYTES = 8 << 10
+LEFT_OUT = (b"MODS", b"END!", b"REND", b"VEND")
+INPUT_BYTES = 12 << 10  # the tables of a dump that refer to each other
 PROGRAM = """
 import torch, libtensorscope
 from torch import nn
@@ -68,13 +69,10 @@ def packed(chunks, heads):
 def seeds_of(path):
     """(fuzzer, name, input) of each input that this file gives."""
     _, chunks = damage.cut(path.read_bytes())
-    chunks = [(name, without_folders(bytes(payload))) for name, payload in chunks]
-    if path.suffix == ".tscope":
-        fuzzer, groups = "reader", packed(sorted(chunks, key=lambda chunk: len(chunk[1])), {b"PROC"})  # tables that belong together are small
-    elif path.suffix == ".recording":
-        fuzzer, groups = "recording", packed([chunk for chunk in chunks if chunk[0] != b"MODS"], {b"PROC", b"SEGM"})
-    else:
-        fuzzer, groups = "values", packed(chunks, {b"PROC"})
+    chunks = [(name, without_folders(bytes(payload))) for name, payload in chunks if name not in LEFT_OUT]
+    fuzzer = {".tscope": "reader"}.get(path.suffix, path.suffix[1:])
+    groups = packed(chunks, {b"PROC", b"SEGM"})
+    if fuzzer == "values":
         yield fuzzer, "growing", as_input(b"G", groups[0])
     kind = "failure" if ".oom-" in path.name else path.suffix[1:]
     for number, group in enumerate(groups, 1):

@@ -43,7 +43,7 @@ def built(tmp_path_factory):
 
 def test_each_fuzzer_has_small_seeds():
     assert {seed.parent.name for seed in SEEDS} == set(FILES)
-    assert all(seed.stat().st_size <= 8 << 10 for seed in SEEDS)
+    assert all(seed.stat().st_size <= 12 << 10 for seed in SEEDS)
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.stem)
@@ -52,7 +52,15 @@ def test_a_seed_is_of_no_machine(seed):
     assert not [folder for folder in folders if set(folder) != set(b"/d")]
 
 
+# A dump without its end is shown as far as it goes, with exit status 2; one that is not understood is not.
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.stem)
 def test_a_seed_is_read(seed, built):
     said = harness.cli(FILES[seed.parent.name][3], built[seed], status=None)
-    assert said.returncode in (0, 1) and not re.search(r"malformed|damaged|checksum", said.stdout + said.stderr), said.stdout + said.stderr
+    everything = said.stdout + said.stderr
+    assert said.stdout and not re.search(r"malformed|damaged|checksum|were not read", everything), everything
+
+
+def test_the_first_seed_of_a_dump_has_its_tensors(built):
+    for seed, path in built.items():
+        if seed.parent.name == "reader" and seed.stem.endswith("-1"):
+            assert re.search(r"^  tensors +9 .*\n  storages +8$", harness.cli("info", path, status=2).stdout, re.MULTILINE), seed

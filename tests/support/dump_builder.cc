@@ -247,7 +247,8 @@ std::vector<Chunk> DumpBuilder::chunks() const {
     return format::CreateTotalsDirect(fbb, &devices, tensors_.size(), tensors_total ? tensors_total : tensors_.size(),
                                       resident_bytes, resident_peak_bytes, cgroup_current, cgroup_limit, machine_total,
                                       machine_available, profiler_bytes, 0, 0, heap_in_use, heap_free, children,
-                                      children_resident_bytes, 0, 0, 0, 0, children_known)
+                                      children_resident_bytes, anonymous_bytes, file_bytes, shared_bytes,
+                                      children_private_bytes, children_known)
         .o;
   }));
   if (step_source != format::StepSource::none) {

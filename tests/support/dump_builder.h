@@ -186,7 +186,9 @@ class DumpBuilder {
   uint64_t start_unix_ns = 1'790'000'000'000'000'000, fork_serial = 0;
   uint64_t resident_bytes = 500 << 20, resident_peak_bytes = 600 << 20;
   uint64_t tensors_total = 0;  // 0: as many as are live
-  uint64_t heap_in_use = 0, heap_free = 0, children_resident_bytes = 0, profiler_bytes = 0;
+  uint64_t heap_in_use = 0, heap_free = 0, profiler_bytes = 0;
+  uint64_t anonymous_bytes = 0, file_bytes = 0, shared_bytes = 0;  // of resident_bytes; 0: not known
+  uint64_t children_resident_bytes = 0, children_private_bytes = 0;
   uint64_t cgroup_current = 0, cgroup_limit = 0, machine_total = 0, machine_available = 0;
   uint32_t children = 0;
   bool children_known = true;

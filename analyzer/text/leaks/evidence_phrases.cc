@@ -53,6 +53,7 @@ constexpr analyzer::EnumWords<FactKind> kLabels[] = {
     {FactKind::python_in_use, "Python's heap: small objects (up to 512 bytes each)"},
     {FactKind::python_free, "Python's heap: free memory kept by Python"},
     {FactKind::other_private, "other private memory (thread stacks, mappings)"},
+    {FactKind::untouched, "allocated, but not touched yet, or swapped out"},
     {FactKind::mapped_files, "mapped files and libraries"},
     {FactKind::copied_pages, "copied pages of mapped files"},
     {FactKind::shared_memory, "shared memory"},
@@ -88,7 +89,8 @@ std::string fact_phrase(const Fact& fact) {
 }
 
 std::string process_advice(const analyzer::ProcessGrowth& growth) {
-  return growth.grew_most ? process_advice(*growth.grew_most) : "";
+  if (growth.grew_most) return process_advice(*growth.grew_most);
+  return growth.told ? "malloc's statistics are not known, so that it is not known how much of this was allocated" : "";
 }
 
 const char* process_advice(FactKind part) {
@@ -111,9 +113,12 @@ const char* process_advice(FactKind part) {
     case FactKind::other_private:
       return "look at thread stacks, memory pools of libraries and anonymous mmap: this is neither malloc nor Python's "
              "heap";
+    case FactKind::untouched:
+      return "no leak: memory that was allocated before is used for the first time, as a buffer that is being filled; "
+             "this ends when all of it is touched";
     case FactKind::mapped_files:
-      return "pages of mapped files (libraries, data sets read through mmap): the system reclaims them when memory is "
-             "short";
+      return "no leak: pages of mapped files (libraries, data sets read through mmap), which the system reclaims when "
+             "memory is short";
     case FactKind::copied_pages:
       return "map the file shared or read-only, or write to less of it: in a private mapping (mmap ACCESS_COPY, "
              "np.memmap "

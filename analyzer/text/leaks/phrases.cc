@@ -93,6 +93,8 @@ const char* title(LeakKind kind) {
       return "growing autograd graph";
     case LeakKind::process_memory:
       return "growing process memory outside tensors";
+    case LeakKind::child_processes:
+      return "growing memory of child processes";
   }
   return "";
 }
@@ -110,6 +112,8 @@ std::string holder_phrase(const LeakFinding& finding) {
       return "C++ code";
     case LeakKind::process_memory:
       return "the process, outside tensors";
+    case LeakKind::child_processes:
+      return "child processes";
     case LeakKind::graph_cycle:
       return cycle_words(finding.cycle);
     case LeakKind::two_dtypes: {
@@ -204,9 +208,9 @@ std::string advice_phrase(const LeakFinding& finding) {
       return "if one of the two is needed only briefly, free it, or cast where it is used";
     case Advice::process_part:
       return finding.process_part ? process_advice(*finding.process_part) : "";
-    case Advice::process_unknown:
-      return "look at Python objects, numpy arrays, C++ libraries, mapped files and thread stacks: malloc statistics "
-             "are not available";
+    case Advice::look_in_children:
+      return "take dumps of the children, too, several steps apart (tensorscope snapshot --children PID), and run "
+             "leaks on those of one child: they name what it keeps";
   }
   return "";
 }
@@ -214,6 +218,7 @@ std::string advice_phrase(const LeakFinding& finding) {
 std::string advice_phrase(const analyzer::GrownPlace& grown) {
   if (grown.finding != analyzer::kNone) return "";
   if (grown.larger_input) return "no leak: allocated anew in each step, for larger inputs";
+  if (grown.slows) return "no finding: grows by less and less; a later dump shows whether it ends";
   if (grown.in_place) return "allocated anew and larger each time: limit how much of the earlier data is kept";
   if (grown.held.empty() && !grown.names_detail.empty()) return "holder unknown: " + grown.names_detail;
   if (grown.held.empty()) return "holder unknown: references were not recorded, or C++ code holds it";

@@ -30,6 +30,31 @@ TEST(Containers, AGlobalDictionaryThatGrows) {
   EXPECT_EQ(run.leaks.places[0].finding, 0u);
 }
 
+// 20, 26 and 28 of what may be 28: whether it goes on is for a later dump to say.
+TEST(Containers, WhatGrowsByLessAndLessIsNoFindingYet) {
+  const auto with_entries = [](const std::vector<int>& entries) {
+    return Dumps(
+        [&](Scene& scene) {
+          int made = 0;
+          for (int step = 1; step <= scene.steps(); ++step) {
+            for (; made < entries[size_t(step - 1) / 10] * step / 10; ++made)
+              scene.kept(serial_at(step, made), 8192, scene.site(12), "cache[" + std::to_string(made) + "]");
+          }
+        },
+        {10, 20, 30});
+  };
+  Dumps warm = with_entries({20, 13, 9});
+  EXPECT_THAT(warm.kinds(), ElementsAre());
+  EXPECT_FALSE(warm.leaks.found());
+  ASSERT_EQ(warm.leaks.slowing.size(), 1u);
+  EXPECT_EQ(warm.leaks.slowing[0].holders.at(0), "train.py: cache[0..26]");
+  ASSERT_EQ(warm.leaks.places.size(), 1u);
+  EXPECT_TRUE(warm.leaks.places[0].slows);
+  Dumps steady = with_entries({20, 20, 20});
+  EXPECT_THAT(steady.kinds(), ElementsAre("container"));
+  EXPECT_TRUE(steady.leaks.slowing.empty());
+}
+
 // A reference of the root that the agent gives to what atexit keeps.
 void kept_for_exit(Scene& scene, uint64_t serial, const std::string& text) {
   testing::ReferenceSpec reference;
@@ -410,6 +435,18 @@ TEST(Containers, EntriesOfAModuleDict) {
   ASSERT_THAT(run.kinds(), ElementsAre("container"));
   EXPECT_EQ(run.only().holders.at(0), "train.py: model.layers.*.lora_A.*.weight");
   EXPECT_EQ(run.only().growth.bytes.back() - run.only().growth.bytes.front(), 20u * 16384);
+  // Those that differ in a number alone, as attributes and the entries of a ModuleList do; with those of the first
+  // dump.
+  for (const auto& [before, after] : {std::pair("bank.image_", ""), {"model.layers.", ".weight"}}) {
+    Dumps numbered([&](Scene& scene) {
+      scene.kept(serial_at(0, 1), 2048, scene.site(1), "bank.mean");
+      scene.kept(serial_at(0, 3), 2048, scene.site(1), "model.head.weight");
+      keeps(scene, before, after, ReferenceRoot::global, 1, scene.steps());
+    });
+    ASSERT_THAT(numbered.kinds(), ElementsAre("container"));
+    EXPECT_EQ(numbered.only().holders.at(0), std::string("train.py: ") + before + "*" + after);
+    EXPECT_EQ(numbered.only().growth.count, (std::vector<uint64_t>{10, 20, 30}));
+  }
   Dumps many([&](Scene& scene) {
     for (const char* layer : {"q", "k", "v", "o", "up", "down"}) {
       scene.kept(serial_at(1, 10 + *layer), 2048, scene.site(12), std::string("model.attention.") + layer + ".weight");

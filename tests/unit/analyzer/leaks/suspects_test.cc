@@ -405,6 +405,18 @@ TEST(Suspects, ASiteThatNoVariableExplains) {
   EXPECT_EQ(run.leaks.suspects[0].bytes, 30u * 8192);
 }
 
+// Of what many hold nobody is named alone: each holds too few to be suspected, together they were fed for long.
+TEST(Suspects, ASiteWhoseTensorsHaveManyHoldersNamesMoreThanOne) {
+  Dumps run = one_dump([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      scene.kept(serial_at(step, 10), 2048, scene.site(12), std::string(1, char('a' + step % 5)));
+    }
+  });
+  ASSERT_EQ(run.leaks.suspects.size(), 1u);
+  EXPECT_EQ(run.leaks.suspects[0].kind, Suspect::Kind::site);
+  EXPECT_EQ(run.leaks.suspects[0].holder, "train.py: b; train.py: c and 3 more");
+}
+
 TEST(Suspects, TheLargestComesFirstAndTheSameIsSaidOnce) {
   Dumps run = one_dump([](Scene& scene) {
     for (int step = 1; step <= scene.steps(); ++step) {
