@@ -15,6 +15,13 @@ using format::ReferenceRoot;
 
 bool enough(int64_t bytes, int64_t things) { return bytes + things * int64_t(kObjectBytes) >= int64_t(kMinGrowth); }
 
+// What its entries retain grows by enough: a sparse tensor has no memory, its parts have.
+bool retains_enough(const LeakAnalysis& analysis, const Series& series) {
+  const uint64_t before = analysis.retention(0).only_by(series.members.front()).bytes;
+  const uint64_t now = analysis.retention().only_by(series.members.back()).bytes;
+  return enough(int64_t(now) - int64_t(before), series.growth.added());
+}
+
 // "cache[...]" of one of torch's modules or "Net.cache[...]" of a class; a list of the program is a container.
 bool of_module(const Series& series) {
   const auto root = ReferenceRoot(series.example.root);
@@ -135,7 +142,7 @@ void find_containers(LeakAnalysis& analysis) {
   if (analysis.dumps() < 2) return;
   for (const Series& series : analysis.containers()) {
     if (analysis.explained(series.members.back())) continue;
-    if (!enough(series.growth.added_bytes(), series.growth.added())) continue;
+    if (!enough(series.growth.added_bytes(), series.growth.added()) && !retains_enough(analysis, series)) continue;
     find_container(analysis, narrowed(analysis, series));
   }
 }

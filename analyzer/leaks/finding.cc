@@ -43,6 +43,16 @@ const char* name(LeakKind kind) {
   return "";
 }
 
+const char* name(Remark::Reason reason) {
+  switch (reason) {
+    case Remark::Reason::slows:
+      return "slows";
+    case Remark::Reason::follows_parameters:
+      return "follows-parameters";
+  }
+  return "";
+}
+
 bool rests_on_growth(LeakKind kind) {
   switch (kind) {
     case LeakKind::module_cache:

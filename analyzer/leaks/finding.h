@@ -173,4 +173,14 @@ struct LeakFinding {
   std::vector<CreationSite> memory;  // where these tensors' memory was made, where that is not `site` alone
 };
 
+// What grows and is no finding.
+struct Remark {
+  enum class Reason : uint8_t {
+    slows,              // by less and less: a later dump shows whether it ends
+    follows_parameters  // kept for parameters that are trained
+  } reason = Reason::slows;
+  LeakFinding what;
+};
+const char* name(Remark::Reason reason);  // "slows": for programs
+
 }  // namespace tensorscope::analyzer

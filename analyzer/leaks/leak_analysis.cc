@@ -276,12 +276,11 @@ std::vector<uint32_t> that_go_with(const View& view, const Retention& retention,
 
 }  // namespace
 
-void LeakAnalysis::add(LeakFinding finding, std::span<const uint32_t> nodes) {
+void LeakAnalysis::complete(LeakFinding& finding) {
   constexpr uint64_t kTenth = 10;
   for (const auto* tensors : {&finding.tensors, &finding.shared}) {
     for (uint32_t tensor : *tensors) explained_[tensor] = true;
   }
-  explain(nodes);
   std::sort(finding.tensors.begin(), finding.tensors.end());
   finding.tensors.erase(std::unique(finding.tensors.begin(), finding.tensors.end()), finding.tensors.end());
   std::vector<CreationSite> memory = memory_of(that_go_with(last(), retention(), finding.tensors));
@@ -291,8 +290,19 @@ void LeakAnalysis::add(LeakFinding finding, std::span<const uint32_t> nodes) {
     if (last().places.at(made.site).where != last().places.at(finding.site).where) elsewhere += made.bytes;
   }
   if (finding.site != 0 && elsewhere > all / kTenth) finding.memory = std::move(memory);
-  const bool slows = rests_on_growth(finding.kind) && timeline_.slows_down(finding.growth);
-  (slows ? slowing_ : findings_).push_back(std::move(finding));
+}
+
+void LeakAnalysis::add(LeakFinding finding, std::span<const uint32_t> nodes) {
+  explain(nodes);
+  if (rests_on_growth(finding.kind) && timeline_.slows_down(finding.growth))
+    return add_remark(Remark::Reason::slows, std::move(finding));
+  complete(finding);
+  findings_.push_back(std::move(finding));
+}
+
+void LeakAnalysis::add_remark(Remark::Reason reason, LeakFinding what) {
+  complete(what);
+  remarks_.push_back({reason, std::move(what)});
 }
 
 namespace {

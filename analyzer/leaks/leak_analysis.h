@@ -60,12 +60,14 @@ class LeakAnalysis {
   // Adds a finding; `tensors` and `nodes` of the last dump are explained by it. What rests on growth that slows down is
   // a remark instead.
   void add(LeakFinding finding, std::span<const uint32_t> nodes = {});
+  // Likewise; it is none.
+  void add_remark(Remark::Reason reason, LeakFinding what);
   // Nodes that a finding to come, or one that is there, is about.
   void explain(std::span<const uint32_t> nodes) {
     for (uint32_t node : nodes) nodes_explained_[node] = true;
   }
   std::vector<LeakFinding> take_findings() { return std::move(findings_); }
-  std::vector<LeakFinding> take_slowing() { return std::move(slowing_); }
+  std::vector<Remark> take_remarks() { return std::move(remarks_); }
 
   // "train.py: losses[0..95]": the names of a series in the last dump.
   std::string label(const Series& series) const;
@@ -77,6 +79,8 @@ class LeakAnalysis {
   std::vector<CreationSite> memory_of(std::span<const uint32_t> tensors) const;
 
  private:
+  // Puts what a finding or remark is about in order; its tensors are explained from now on.
+  void complete(LeakFinding& finding);
   void find_series();
   void add_series_of(std::map<Beginning, Series>& calls);
   bool grows_alone(const Series& series) const;
@@ -89,7 +93,8 @@ class LeakAnalysis {
   std::vector<std::unique_ptr<Retention>> retentions_;
   std::vector<Series> series_;
   std::vector<bool> explained_, nodes_explained_;
-  std::vector<LeakFinding> findings_, slowing_;
+  std::vector<LeakFinding> findings_;
+  std::vector<Remark> remarks_;
 };
 
 // All that hold a tensor, the first three of them ("x (local of main); cache.keys"): where it is replaced by a larger
@@ -113,6 +118,7 @@ void find_kept_graphs(LeakAnalysis& analysis);
 void find_stray_leaves(LeakAnalysis& analysis);
 void find_two_dtypes(LeakAnalysis& analysis);
 void find_gone_parameters(LeakAnalysis& analysis);
+void find_state_of_parameters(LeakAnalysis& analysis);
 void find_larger_tensors(LeakAnalysis& analysis);
 void find_containers(LeakAnalysis& analysis);
 void find_unfinished_calls(LeakAnalysis& analysis);

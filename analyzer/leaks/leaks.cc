@@ -127,7 +127,8 @@ GrownPlace grown_place(const LeakAnalysis& analysis, const std::vector<LeakFindi
   grown.finding = tensors.empty() ? explaining(findings, place.site) : explaining(analysis, findings, tensors);
   const int64_t weight = place.growth.added_bytes() + place.growth.added() * int64_t(kObjectBytes);
   grown.slows = analysis.timeline().slows_down(place.growth);
-  grown.counts = weight >= int64_t(kMinGrowth) && !grown.slows;
+  grown.remarked = grown.finding == kNone && !tensors.empty() && analysis.explained(tensors);
+  grown.counts = weight >= int64_t(kMinGrowth) && !grown.slows && !grown.remarked;
   if (grown.finding == kNone) {
     Held held = held_by(analysis.last(), tensors);
     grown.held_by = held.kind;
@@ -174,6 +175,11 @@ void leave_larger_inputs(const LeakAnalysis& analysis, std::vector<GrownPlace>& 
   }
 }
 
+bool grew_more(const LeakFinding& a, const LeakFinding& b) {
+  const int64_t growth_a = a.growth.added_bytes(), growth_b = b.growth.added_bytes();
+  return growth_a != growth_b ? growth_a > growth_b : a.bytes > b.bytes;
+}
+
 }  // namespace
 
 bool Leaks::found() const {
@@ -190,22 +196,18 @@ Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   result.weak = analysis.timeline().weak();
   for (auto* family :
        {find_tracebacks, find_graph_cycles, find_cycles, find_small_views, find_kept_graphs, find_gone_parameters,
-        find_stray_leaves, find_two_dtypes, find_larger_tensors, find_containers, find_unfinished_calls,
-        find_cpp_storage, find_loose_nodes, find_process_memory, find_child_processes}) {
+        find_state_of_parameters, find_stray_leaves, find_two_dtypes, find_larger_tensors, find_containers,
+        find_unfinished_calls, find_cpp_storage, find_loose_nodes, find_process_memory, find_child_processes}) {
     family(analysis);
   }
   result.findings = analysis.take_findings();
-  result.slowing = analysis.take_slowing();
+  result.remarks = analysis.take_remarks();
   const auto is_cycle = [](const LeakFinding& finding) { return finding.kind == LeakKind::reference_cycle; };
   if (std::none_of(result.findings.begin(), result.findings.end(), is_cycle)) {
     result.passing_cycles = unreachable_cycles(analysis, /*that_stay=*/false);
   }
-  for (auto* findings : {&result.findings, &result.slowing}) {
-    std::stable_sort(findings->begin(), findings->end(), [](const LeakFinding& a, const LeakFinding& b) {
-      const int64_t growth_a = a.growth.added_bytes(), growth_b = b.growth.added_bytes();
-      return growth_a != growth_b ? growth_a > growth_b : a.bytes > b.bytes;
-    });
-  }
+  std::ranges::stable_sort(result.findings, grew_more);
+  std::ranges::stable_sort(result.remarks, grew_more, &Remark::what);
   std::vector<View> all;
   for (size_t i = 0; i < analysis.dumps(); ++i) all.push_back(analysis.view(i));
   if (unfiltered) result.process = process_growth(all);

@@ -25,6 +25,7 @@ struct GrownPlace {
   bool counts = false;          // enough of it to be called a leak; what is less is only listed
   bool larger_input = false;    // in place, of inputs that become larger; it does not count then
   bool slows = false;           // it grew by less and less; it does not count then
+  bool remarked = false;        // a remark explains it; likewise
   std::string memory_at;        // the other listed place whose memory its tensors lie in; it does not count then
   uint32_t finding = kNone;     // index of the one that explains it
   std::vector<HeldShare> held;  // the most bytes first; empty where a finding says it
@@ -38,7 +39,7 @@ struct Leaks {
   bool weak = false;            // two dumps: one interval shows no trend
   std::vector<uint64_t> bytes;  // live, of the selection, one a dump
   std::vector<LeakFinding> findings;
-  std::vector<LeakFinding> slowing;           // what grew by less and less: no findings, a later dump decides
+  std::vector<Remark> remarks;                // what grew and is no finding, the largest growth first
   std::optional<LeakFinding> passing_cycles;  // unreachable cycles that Python's garbage collector frees: no finding
   ProcessGrowth process;                      // without a filter; a part of it is a finding only where it keeps growing
   std::vector<GrownPlace> places;             // the largest growth first

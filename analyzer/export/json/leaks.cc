@@ -54,6 +54,7 @@ Json grown_of(const analyzer::View& last, const analyzer::GrownPlace& grown) {
           {"in_place", grown.in_place},
           {"larger_input", grown.larger_input},
           {"slows", grown.slows},
+          {"remarked", grown.remarked},
           {"leak", grown.counts},
           {"finding", grown.finding == analyzer::kNone ? Json(nullptr) : Json(grown.finding)},
           {"held_by", grown.held.empty() ? Json(nullptr) : Json(grown.held.front().holder)},
@@ -79,14 +80,17 @@ std::string leaks_json(const std::vector<analyzer::View>& views, const analyzer:
                        {"process", facts_of(leaks.process.parts)},
                        {"process_look_at", text_or_null(text::process_advice(leaks.process))},
                        {"passing_cycles", std::move(passing)}};
-  std::vector<Json> findings, slowing, places, suspects;
-  for (const analyzer::LeakFinding& finding : leaks.slowing) slowing.push_back(finding_of(last, finding));
+  std::vector<Json> findings, remarks, places, suspects;
+  for (const analyzer::Remark& remark : leaks.remarks) {
+    remarks.push_back(finding_of(last, remark.what));
+    remarks.back()["reason"] = analyzer::name(remark.reason);
+  }
   for (const analyzer::LeakFinding& finding : leaks.findings) findings.push_back(finding_of(last, finding));
   for (const analyzer::GrownPlace& grown : leaks.places) places.push_back(grown_of(last, grown));
   for (const analyzer::Suspect& suspect : leaks.suspects) suspects.push_back(suspect_json(last, suspect));
   std::string out = "{\n\"tensorscope\":" + text_of(about) + ",\n\"answer\":" + text_of(answer);
   add_rows(out, "findings", findings);
-  add_rows(out, "slowing", slowing);
+  add_rows(out, "remarks", remarks);
   add_rows(out, "places", places);
   add_rows(out, "suspects", suspects);
   return out + ",\n\"not_read\":" + text_of(not_read_json(views)) + "\n}\n";

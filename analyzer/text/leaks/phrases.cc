@@ -218,6 +218,7 @@ std::string advice_phrase(const LeakFinding& finding) {
 std::string advice_phrase(const analyzer::GrownPlace& grown) {
   if (grown.finding != analyzer::kNone) return "";
   if (grown.larger_input) return "no leak: allocated anew in each step, for larger inputs";
+  if (grown.remarked) return "no finding: said above";
   if (grown.slows) return "no finding: grows by less and less; a later dump shows whether it ends";
   if (grown.in_place) return "allocated anew and larger each time: limit how much of the earlier data is kept";
   if (grown.held.empty() && !grown.names_detail.empty()) return "holder unknown: " + grown.names_detail;

@@ -63,9 +63,20 @@ std::string intervals_text(const LeakFinding& finding) {
   return steps(growth.count, text::signed_count) + " " + text::counts_phrase(finding.counts);
 }
 
-std::string slowing_text(const LeakFinding& slowing, const std::string& first_dump) {
-  return text::finding_headline(slowing, first_dump) + " (" + intervals_text(slowing) +
-         "): no finding, it grows by less and less, as a cache that becomes warm; a later dump shows whether it ends.";
+const char* reason_words(analyzer::Remark::Reason reason) {
+  switch (reason) {
+    case analyzer::Remark::Reason::slows:
+      return "it grows by less and less, as a cache that becomes warm; a later dump shows whether it ends";
+    case analyzer::Remark::Reason::follows_parameters:
+      return "gradients and optimizer state became more as more parameters are trained";
+  }
+  return "";
+}
+
+std::string remark_text(const analyzer::Remark& remark, const std::string& first_dump) {
+  const std::string intervals = intervals_text(remark.what);
+  return text::finding_headline(remark.what, first_dump) + (intervals.empty() ? "" : " (" + intervals + ")") +
+         ": no finding, " + reason_words(remark.reason) + ".";
 }
 
 constexpr int kLabelled = 18;  // where the text behind a label begins
@@ -156,7 +167,7 @@ std::string places_text(analyzer::OpenedDump& opened, const Leaks& leaks, size_t
     if (!grown.memory_at.empty()) {
       table.note(kWhere, "aliases of memory that was allocated at " + grown.memory_at);
     } else {
-      const bool says_why = grown.counts || grown.larger_input || grown.slows;
+      const bool says_why = grown.counts || grown.larger_input || grown.slows || grown.remarked;
       table.note(kWhere, says_why ? text::advice_phrase(grown) : "below the threshold of a finding (64 KiB)");
     }
   }
@@ -188,8 +199,9 @@ std::string summary_text(const Leaks& leaks) {
            text::bytes(resident.back());
   }
   if (text.empty()) {
-    const bool slows = !leaks.slowing.empty() || std::ranges::any_of(leaks.places, &GrownPlace::slows);
-    if (slows) return "no leak found: what grew in every interval grows by less and less";
+    if (!leaks.remarks.empty()) return "no leak found: what grew is said below, with the reason";
+    if (std::ranges::any_of(leaks.places, &GrownPlace::slows))
+      return "no leak found: what grew in every interval grows by less and less";
     if (leaks.dumps > 1) return "no leak found: nothing grew in every interval";
     return leaks.suspects.empty() ? "no leak found that one dump can show"
                                   : "no finding in one dump, but " + text::counted(leaks.suspects.size(), "suspect");
@@ -272,8 +284,8 @@ std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_
   if (!outside.empty()) out += text::wrap(outside, terminal.width, 2) + "\n";
   const std::string passing = passing_cycles_text(leaks);
   if (!passing.empty()) out += text::wrap(text::clean(passing), terminal.width, 2) + "\n";
-  for (const LeakFinding& slowing : leaks.slowing)
-    out += text::wrap(text::clean(slowing_text(slowing, first_dump)), terminal.width, 2) + "\n";
+  for (const analyzer::Remark& remark : leaks.remarks)
+    out += text::wrap(text::clean(remark_text(remark, first_dump)), terminal.width, 2) + "\n";
   for (size_t i = 0; i < leaks.findings.size(); ++i)
     out += "\n" + finding_text(last, leaks.findings[i], i + 1, first_dump, terminal);
   if (!leaks.suspects.empty()) {

@@ -46,13 +46,13 @@ TEST(Containers, WhatGrowsByLessAndLessIsNoFindingYet) {
   Dumps warm = with_entries({20, 13, 9});
   EXPECT_THAT(warm.kinds(), ElementsAre());
   EXPECT_FALSE(warm.leaks.found());
-  ASSERT_EQ(warm.leaks.slowing.size(), 1u);
-  EXPECT_EQ(warm.leaks.slowing[0].holders.at(0), "train.py: cache[0..26]");
+  ASSERT_EQ(warm.leaks.remarks.size(), 1u);
+  EXPECT_EQ(warm.leaks.remarks[0].what.holders.at(0), "train.py: cache[0..26]");
   ASSERT_EQ(warm.leaks.places.size(), 1u);
   EXPECT_TRUE(warm.leaks.places[0].slows);
   Dumps steady = with_entries({20, 20, 20});
   EXPECT_THAT(steady.kinds(), ElementsAre("container"));
-  EXPECT_TRUE(steady.leaks.slowing.empty());
+  EXPECT_TRUE(steady.leaks.remarks.empty());
 }
 
 // A reference of the root that the agent gives to what atexit keeps.
@@ -405,6 +405,24 @@ TEST(Containers, OneThatAnEarlierDumpNamesOtherwise) {
     keeps(scene, first_name(scene.steps()), "]", ReferenceRoot::global, scene.steps() < 30 ? 1 : 15, scene.steps());
   });
   EXPECT_THAT(part.kinds(), ElementsAre());
+}
+
+// As a sparse tensor, whose values and indices are its parts.
+TEST(Containers, EntriesCountWithWhatTheyRetain) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      const testing::TensorSpec gradient = scene.plain(serial_at(step, 10), 2048, scene.site(11));
+      scene.add(gradient);
+      testing::TensorSpec entry = scene.plain(serial_at(step, 20), 1, scene.site(12));
+      entry.grad = gradient.address;
+      const uint64_t serial = scene.add(entry);
+      scene.held(serial, "kept[" + std::to_string(step) + "]");
+      scene.object(serial);
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().bytes, 30u * (8192 + 4));
+  EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{10, 20, 30}));
 }
 
 TEST(Containers, EntriesThatHoldSeveralTensorsAreOneFinding) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Covers: analyzer/leaks/parameter_state.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "scene.h"
@@ -24,6 +26,7 @@ struct Leaf {
   int8_t dtype = 6;
   uint64_t serial = 100;
   int64_t floats = 2048;
+  uint64_t gradient_after = 500'000;  // serials
 };
 
 uint64_t leaf(Scene& scene, const std::string& text, const Leaf& what) {
@@ -35,7 +38,7 @@ uint64_t leaf(Scene& scene, const std::string& text, const Leaf& what) {
   tensor.dtype = what.dtype;
   tensor.itemsize = itemsize;
   if (what.gradient) {
-    TensorSpec gradient = scene.plain(what.serial + 500'000, what.floats, site);
+    TensorSpec gradient = scene.plain(what.serial + what.gradient_after, what.floats, site);
     scene.add(gradient);
     tensor.grad = gradient.address;
   }
@@ -220,6 +223,36 @@ TEST(TwoDtypes, ACastThatIsKept) {
   EXPECT_THAT(Dumps([](Scene& scene) { cast_copy(scene, true); }, {1}).kinds(), ElementsAre("two-dtypes"));
   EXPECT_THAT(Dumps([](Scene& scene) { cast_copy(scene, false); }, {1}).kinds(), ElementsAre());
   EXPECT_THAT(Dumps([](Scene& scene) { cast_copy(scene, false); }, {1, 2}).kinds(), ElementsAre());
+}
+
+// A parameter in a group with its gradient, and so many tensors of state that steps have made for it.
+void trained_with_state(Scene& scene, int number, int tensors) {
+  const std::string name = "layers." + std::to_string(number) + ".weight";
+  leaf(scene, name, {.serial = testing::serial_at(1 + number, 500), .gradient_after = 5});
+  for (int i = 0; i < tensors; ++i) {
+    const uint64_t made = testing::serial_at(1 + number + i, 10 * (number + 1));
+    scene.kept(made, 2048, scene.site(9), "", ReferenceRoot::user);
+    scene.held(made + 1, "Adam.state['" + name + "'].kept[" + std::to_string(i) + "]", ReferenceRoot::global,
+               ReferenceRole::optimizer_state);
+  }
+}
+
+TEST(OptimizerState, ThatFollowsTheParametersIsNoFinding) {
+  Dumps run([](Scene& scene) {
+    for (int number = 0; number < scene.steps(); ++number) trained_with_state(scene, number, 2);
+  });
+  EXPECT_EQ(std::ranges::count(run.kinds(), "container"), 1);  // the layers
+  EXPECT_THAT(run.only().holders.at(0), ::testing::HasSubstr("layers.*.weight"));
+  ASSERT_EQ(run.leaks.remarks.size(), 1u);
+  EXPECT_EQ(run.leaks.remarks[0].reason, Remark::Reason::follows_parameters);
+  EXPECT_EQ(run.leaks.remarks[0].what.growth.count, (std::vector<uint64_t>{30, 60, 90}));
+  for (const GrownPlace& grown : run.leaks.places) EXPECT_FALSE(grown.counts && grown.finding == kNone);
+}
+
+TEST(OptimizerState, OfOneParameterThatGrowsIsAFinding) {
+  Dumps run([](Scene& scene) { trained_with_state(scene, 0, scene.steps()); });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_THAT(run.only().holders.at(0), ::testing::HasSubstr("Adam.state['layers.0.weight'].kept"));
 }
 
 }  // namespace

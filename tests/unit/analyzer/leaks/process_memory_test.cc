@@ -157,8 +157,8 @@ TEST(ProcessMemory, GrowthThatSlowsDownIsNoFindingYet) {
   Dumps run = run_with({{500, 200, 5, 100}, {600, 300, 5, 100}, {630, 330, 5, 100}});
   EXPECT_THAT(run.kinds(), ElementsAre());
   EXPECT_FALSE(run.leaks.found());
-  ASSERT_EQ(run.leaks.slowing.size(), 1u);
-  EXPECT_EQ(run.leaks.slowing[0].kind, LeakKind::process_memory);
+  ASSERT_EQ(run.leaks.remarks.size(), 1u);
+  EXPECT_EQ(run.leaks.remarks[0].what.kind, LeakKind::process_memory);
 }
 
 Dumps with_children(const std::vector<uint64_t>& private_mib, const std::vector<uint32_t>& children) {
