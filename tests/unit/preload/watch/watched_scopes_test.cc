@@ -20,7 +20,11 @@ class WatchedScopesTest : public ::testing::Test {
     return made;
   }
 
-  const std::vector<rules::WatchSpec> watches_ = std::vector<rules::WatchSpec>(4);
+  const std::vector<rules::WatchSpec> watches_ = [] {
+    std::vector<rules::WatchSpec> watches(4);
+    for (rules::WatchSpec& watch : watches) watch.pattern = {"**"};
+    return watches;
+  }();
   ModulePaths paths_{watches_};
   WatchedScopes scopes_{paths_};
 };
