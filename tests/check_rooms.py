@@ -19,30 +19,10 @@ MAX_FILES = 45  # sources in a folder: a header and its source count once
 # Pairs that are older than this rule. The list only gets shorter: a pair that no longer includes each other goes.
 EACH_OTHER = {
     "preload": """
-        devices/driver devices/nvml
-        hooks/activation hooks/attach
         hooks/activation hooks/process/process
-        live/allocation_table live/snapshot_view
-        live/node_table live/snapshot_view
-        live/runtime_table live/snapshot_view
-        live/site_table live/snapshot_view
-        live/snapshot_view live/tensor_table
-        live/snapshot_view live/thread_table
-        oom/holder_names oom/holdings
-        python/heap_inspector/graph/attributes python/heap_inspector/graph/interpreter_layout
-        python/heap_inspector/graph/interpreter_layout python/heap_inspector/naming/frame_locals
-        python/bridge python/builtin_module
-        python/bridge python/exit_dump
-        python/bridge python/heap_inspector/foreign/python_heap
-        python/bridge python/heap_inspector/program_objects
-        python/bridge python/interpreter
-        python/interpreter python/objects
-        stacks/native/native_stack stacks/native/native_trie
         stacks/native/remembered_walks stacks/thread_stack
         stacks/python/python_check stacks/python/python_stack
-        support/log support/message
-        support/option_values support/options
-        values_file/value_batch values_file/value_store""",
+        support/log support/message""",
     "analyzer": """
         symbols/symbols symbols/unread""",
 }

@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C API (include/tensorscope/tensorscope.h).
 #include "collector/collector.h"
+#include "collector/features.h"
 #include "live/tracker.h"
-#include "python/bridge.h"
-#include "recording/recording.h"
 #include "stacks/capture.h"
 #include "support/state.h"
+#include "tensorscope/rules/request_name.h"
 #include "tensorscope/tensorscope.h"
+
+namespace tensorscope::collector {
+
+namespace {
+
+// Has the collector run a feature's command, as `tensorscope` asks for it from outside, and waits.
+int run_command(const char* text) {
+  const Command* const command =
+      g_state.load(std::memory_order_acquire) == State::dormant ? nullptr : find_command(text);
+  if (command == nullptr) return TENSORSCOPE_ABSENT;
+  run_and_wait(command->run);
+  return command->is_done == nullptr || command->is_done() ? TENSORSCOPE_OK : TENSORSCOPE_FAILED;
+}
+
+}  // namespace
+
+}  // namespace tensorscope::collector
 
 extern "C" {
 
@@ -31,17 +48,11 @@ __attribute__((visibility("default"))) int tensorscope_start(void) {
 }
 
 __attribute__((visibility("default"))) int tensorscope_start_recording(void) {
-  using namespace tensorscope;
-  if (g_state.load(std::memory_order_acquire) == State::dormant) return TENSORSCOPE_ABSENT;
-  collector::run_and_wait(recording::switch_on);
-  return recording::is_on() ? TENSORSCOPE_OK : TENSORSCOPE_FAILED;
+  return tensorscope::collector::run_command(tensorscope::rules::kRequestRecord);
 }
 
 __attribute__((visibility("default"))) int tensorscope_stop_recording(void) {
-  using namespace tensorscope;
-  if (g_state.load(std::memory_order_acquire) == State::dormant) return TENSORSCOPE_ABSENT;
-  collector::run_and_wait(recording::switch_off);
-  return TENSORSCOPE_OK;
+  return tensorscope::collector::run_command(tensorscope::rules::kRequestNoRecord);
 }
 
 __attribute__((visibility("default"))) int tensorscope_active(void) { return tensorscope::is_recording() ? 1 : 0; }

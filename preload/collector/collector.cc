@@ -57,9 +57,9 @@ void run_and_wait(void (*work)()) {
 }
 
 void run_at_the_end(void (*work)()) {
+  const FunctionRef<void()> function(work);
   Waiter waiter;
-  waiter.work = [](void* function) { reinterpret_cast<void (*)()>(function)(); };
-  waiter.argument = reinterpret_cast<void*>(work);
+  waiter.work = &function;
   queue_and_wait(waiter);
 }
 

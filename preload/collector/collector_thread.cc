@@ -17,7 +17,6 @@
 #include "collector/settings_file.h"
 #include "collector/wake.h"
 #include "dump/fork_gate.h"
-#include "python/bridge.h"
 #include "support/call_filter.h"
 #include "support/clock.h"
 #include "support/coverage.h"
@@ -91,7 +90,7 @@ void wait_for_job(uint32_t seen, unsigned& tries) {
   write_waiting_log();
   constexpr timespec kPause = {0, 20'000'000};
   constexpr unsigned kMaxTries = 3000;
-  if (!(python::waits_for_torch_nn() || any_feature_waits_for_torch()) || tries >= kMaxTries) {
+  if (!any_feature_waits_for_torch() || tries >= kMaxTries) {
     const unsigned look = sleep_before_look_ms();
     const uint64_t longest = std::min(uint64_t{kLookForRequestMs}, flush_interval_of_features_ms());
     const uint64_t ms = look == 0 ? longest : std::min<uint64_t>(look, longest);
@@ -100,13 +99,10 @@ void wait_for_job(uint32_t seen, unsigned& tries) {
   }
   ++tries;
   futex_wait(g_wake, seen, &kPause);
-  run_or_abandon_on_oom([] {
-    python::attach();
-    features_look_for_torch();
-  });
+  run_or_abandon_on_oom([] { features_look_for_torch(); });
 }
 
-bool serve_descriptors(void (*function)(void*), void* argument);
+bool serve_descriptors(FunctionRef<void()> function);
 
 // Whose table the files of the collector are in. Without one of its own it cannot help other threads either.
 void look_at_own_table() {
@@ -131,7 +127,7 @@ void sit_out(Job job, Waiter* waiter, uint32_t seen) {
 void run_collector() {
   look_at_own_table();
   open_settings_file();
-  run_or_abandon_on_oom([] { python::attach(); });
+  run_or_abandon_on_oom([] { begin_features(); });
   unsigned tries = 0;
   const char* shown = rules::kCollectorName;
   for (;;) {
@@ -253,12 +249,11 @@ bool is_idle() {
   return g_thread.running && !g_thread.busy && !g_thread.starting && !g_thread.stop && g_thread.first_waiter == nullptr;
 }
 
-bool serve_descriptors(void (*function)(void*), void* argument) {
+bool serve_descriptors(FunctionRef<void()> function) {
   constexpr uint64_t kPatienceNs = 50'000'000;
   if (!is_idle()) return false;
   Waiter waiter;
-  waiter.work = function;
-  waiter.argument = argument;
+  waiter.work = &function;
   if (!queue(waiter)) return false;
   const uint64_t until = monotonic_ns() + kPatienceNs;
   while (waiter.done.load(std::memory_order_acquire) == 0 && futex_wait_until(waiter.done, 0, until)) {

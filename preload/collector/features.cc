@@ -4,18 +4,20 @@
 #include <string.h>
 
 #include <algorithm>
+#include <atomic>
 
 namespace tensorscope::collector {
 
 namespace {
 
-constexpr size_t kMaxFeatures = 8;
+constexpr size_t kMaxFeatures = 16;
 const Feature* g_features[kMaxFeatures] = {};
-size_t g_feature_count = 0;
+std::atomic<size_t> g_feature_count{0};  // of those that are whole: the program may ask for a command meanwhile
 
 template <typename F>
 void each_feature(F f) {
-  for (size_t i = 0; i < g_feature_count; ++i) f(*g_features[i]);
+  const size_t count = g_feature_count.load(std::memory_order_acquire);
+  for (size_t i = 0; i < count; ++i) f(*g_features[i]);
 }
 
 void call_each(void (*Feature::*function)()) {
@@ -27,15 +29,25 @@ void call_each(void (*Feature::*function)()) {
 }  // namespace
 
 void add_feature(const Feature& feature) {
-  if (g_feature_count < kMaxFeatures) g_features[g_feature_count++] = &feature;
+  const size_t count = g_feature_count.load(std::memory_order_relaxed);
+  if (count == kMaxFeatures) return;
+  g_features[count] = &feature;
+  g_feature_count.store(count + 1, std::memory_order_release);
 }
 
+void begin_features() { call_each(&Feature::begin); }
 void flush_features() { call_each(&Feature::flush); }
 void features_before_dump() { call_each(&Feature::before_dump); }
 void features_look() { call_each(&Feature::look); }
 void stop_all_features() { call_each(&Feature::stop_all); }
 void start_all_features() { call_each(&Feature::start_all); }
 void features_after_fork_in_child() { call_each(&Feature::after_fork_in_child); }
+
+void features_describe(dump::DumpFacts& facts) {
+  each_feature([&](const Feature& feature) {
+    if (feature.describe) feature.describe(facts);
+  });
+}
 
 uint64_t flush_interval_of_features_ms() {
   uint64_t shortest = UINT64_MAX;
@@ -53,7 +65,8 @@ bool any_feature_waits_for_torch() {
 
 void features_look_for_torch() {
   each_feature([](const Feature& feature) {
-    if (feature.waits_for_torch && feature.waits_for_torch()) feature.look_for_torch();
+    const bool wanted = !feature.waits_for_torch || feature.waits_for_torch();
+    if (wanted && feature.look_for_torch) feature.look_for_torch();
   });
 }
 

@@ -133,7 +133,7 @@ DumpRequest near_limit_request(const dump::Failure& near) {
 }
 
 void do_work(Waiter& waiter) {
-  if (waiter.work) return waiter.work(waiter.argument);
+  if (waiter.work) return (*waiter.work)();
   char path[PATH_MAX] = "";
   waiter.ok = write_with_recording(waiter.request, path, sizeof(path));
   if (waiter.ok && waiter.path != nullptr && waiter.path_size > 0) snprintf(waiter.path, waiter.path_size, "%s", path);

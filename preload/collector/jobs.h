@@ -9,14 +9,14 @@
 
 #include "collector/dump_request.h"
 #include "dump/failure.h"
+#include "support/function_ref.h"
 
 namespace tensorscope::collector {
 
 struct Waiter {
   DumpRequest request;
-  void (*work)(void*) = nullptr;  // instead of a dump
-  void* argument = nullptr;
-  char* path = nullptr;  // where the dump's path is wanted
+  const FunctionRef<void()>* work = nullptr;  // instead of a dump
+  char* path = nullptr;                       // where the dump's path is wanted
   size_t path_size = 0;
   bool ok = false;
   std::atomic<uint32_t> done{0};

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "collector/dump_budget.h"
+#include "collector/features.h"
 #include "collector/refusal.h"
 #include "collector/written_dumps.h"
 #include "dump/cupti_chunks.h"
@@ -45,7 +46,6 @@
 #include "tensorscope/rules/number_text.h"
 #include "torch/graph/graph_reader.h"
 #include "torch/metadata/torch_version.h"
-#include "torch_events/steps.h"
 
 namespace tensorscope::collector {
 
@@ -244,8 +244,7 @@ void record_module_paths(const python::Names& names) {
 // alive all the while.
 void note_freed(const live::SnapshotView& view, python::References& references) {
   std::vector<bool> alive(view.tensors.size);
-  auto look = [](size_t index, void* context) { (*static_cast<std::vector<bool>*>(context))[index] = true; };
-  live::look_at_live(view.tensors, 0, view.tensors.size, look, &alive);
+  live::look_at_live(view.tensors, 0, view.tensors.size, [&](size_t index) { alive[index] = true; });
   if (!is_recording()) return;
   for (size_t i = 0; i < view.tensors.size; ++i) {
     const live::TensorEntry& entry = view.tensors[i];
@@ -330,18 +329,34 @@ struct DumpTimes {
   }
 };
 
+// The dump that the short report is about.
+struct ReportedDump {
+  const char* path = "";
+  const char* summary = "";
+  const char* failed = "";  // why there is none
+};
+
 // What phases 1 and 2 have found, for a person who waits for an answer.
 void print_short_report(const DumpRequest& request, Tables& tables, const torch::Graph& graph,
-                        const python::ProgramFacts& found, const char* path, const char* summary,
-                        const char* dump_failed) {
+                        const python::ProgramFacts& found, const ReportedDump& dump) {
   const size_t wanted = tables.view.tensors.size;
   const size_t most = most_in_report(MemoryRoom::now().usable, tables.facts.size(), tables.view.allocations.size);
   const bool known = tables.facts_known && (most > 0 || wanted == 0);
   const oom::DumpTables rows = {tables.view, tables.facts.largest(most), graph, found.references};
   torch::ObjectClasses* const classes = tables.reader != nullptr ? &tables.reader->classes() : nullptr;
   tables.driver.wait();
-  oom::print_report({*request.failure, rows, classes, found.allocator, tables.driver, tables.shared, known, path,
-                     summary, dump_failed, written_dumps().named, monotonic_ns() - written_dumps().named_ns});
+  oom::print_report({.failure = *request.failure,
+                     .tables = rows,
+                     .classes = classes,
+                     .allocator = found.allocator,
+                     .driver = tables.driver,
+                     .shared = tables.shared,
+                     .tensors_known = known,
+                     .path = dump.path,
+                     .summary = dump.summary,
+                     .dump_failed = dump.failed,
+                     .earlier = written_dumps().named,
+                     .earlier_age_ns = monotonic_ns() - written_dumps().named_ns});
 }
 
 // `directory` outlives the file.
@@ -356,14 +371,14 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
 
   Summary summary;
   python::SnapshotFacts snapshot;
-  dump::DumpFacts facts = {request.reason,
-                           request.detail,
-                           written_dumps().all + 1,
-                           request.requested_ns,
-                           request.failure,
-                           {},
-                           request.site,
-                           torch_events::counted_steps()};
+  dump::DumpFacts facts = {.reason = request.reason,
+                           .detail = request.detail,
+                           .number = written_dumps().all + 1,
+                           .requested_ns = request.requested_ns,
+                           .failure = request.failure,
+                           .torch_version = {},
+                           .site = request.site};
+  features_describe(facts);
   Tables tables;
   dump::SourceLines sources;
   dump::Mappings mappings;
@@ -391,7 +406,7 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
     if (file.error() != 0)
       refuse(request, "no dump in %s: cannot %s: %s", directory, file.failed(), strerror(file.error()));
     const char* why = file.error() != 0 ? "the dump could not be written (see above)" : "";
-    if (short_report_wanted(request)) print_short_report(request, tables, graph, found, "", "", why);
+    if (short_report_wanted(request)) print_short_report(request, tables, graph, found, {.failed = why});
     return false;
   }
   copy_text(std::string(directory) + "/" + name, path);
@@ -400,7 +415,7 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
   if (request.passing) return true;
   count_dump(request.reason);
   if (short_report_wanted(request)) {
-    print_short_report(request, tables, graph, found, path, text.text, "");
+    print_short_report(request, tables, graph, found, {.path = path, .summary = text.text});
   } else if (!options().quiet) {
     say("wrote %s %s", name, text.text);
   }

@@ -5,7 +5,7 @@
 // Context: the thread that asks the driver (driver.cc). Any call may take long.
 #pragma once
 
-#include "devices/driver.h"
+#include "devices/driver_facts.h"
 
 namespace tensorscope::devices {
 

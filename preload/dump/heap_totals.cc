@@ -39,13 +39,11 @@ HeapTotals ask_malloc() {
 // The mallinfo2 of the very malloc that the program uses: where another one stands before libc's, libc's knows nothing.
 MallInfo find_mallinfo() {
   void* found = nullptr;
-  visit_objects(
-      [](const LoadedObject& object, void* out) {
-        if (object.find("malloc") == nullptr) return true;
-        *static_cast<void**>(out) = object.find("mallinfo2");
-        return false;
-      },
-      &found);
+  visit_objects([&](const LoadedObject& object) {
+    if (object.find("malloc") == nullptr) return true;
+    found = object.find("mallinfo2");
+    return false;
+  });
   return reinterpret_cast<MallInfo>(found);
 }
 

@@ -38,12 +38,12 @@ const char* file_name(const char* path) {
   return slash != nullptr ? slash + 1 : path;
 }
 
-bool look_at_object(const LoadedObject& object, void* context) {
-  const std::span<NativePlace> all = *static_cast<std::span<NativePlace>*>(context);
+// The places in this object; `all` is sorted by address.
+void look_at_object(const LoadedObject& object, std::span<NativePlace> all) {
   const auto before = [](const NativePlace& place, uint64_t address) { return place.address < address; };
   const auto first = std::lower_bound(all.begin(), all.end(), object.begin, before);
   const auto last = std::lower_bound(first, all.end(), object.end, before);
-  if (first == last) return true;
+  if (first == last) return;
   const bool program = object.path == nullptr || *object.path == 0;
   const char* name = file_name(program ? process_info().executable : object.path);
   for (auto place = first; place != last; ++place) {
@@ -60,14 +60,16 @@ bool look_at_object(const LoadedObject& object, void* context) {
       copy_text(object.strings + symbol.st_name, place->symbol);
     }
   }
-  return true;
 }
 
 // Sorts them by address.
 void look_up(std::span<NativePlace> places) {
   std::sort(places.begin(), places.end(),
             [](const NativePlace& a, const NativePlace& b) { return a.address < b.address; });
-  visit_objects(look_at_object, &places);
+  visit_objects([&](const LoadedObject& object) {
+    look_at_object(object, places);
+    return true;
+  });
 }
 
 // Readable, and without its parameters, which say nothing about the place.

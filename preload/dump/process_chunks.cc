@@ -42,21 +42,14 @@ std::vector<Text> command_line(Chunk& chunk, const ProcessInfo& process) {
   return arguments;
 }
 
-struct OptionRows {
-  Chunk& chunk;
-  std::vector<flatbuffers::Offset<format::KeyValue>> rows;
-};
-
 std::vector<flatbuffers::Offset<format::KeyValue>> option_rows(Chunk& chunk) {
-  OptionRows options{chunk, {}};
-  auto add = [](const char* name, const char* value, const char*, void* context) {
-    auto* options = static_cast<OptionRows*>(context);
-    auto key = options->chunk.string(name);
-    auto text = options->chunk.string(value);
-    options->rows.push_back(format::CreateKeyValue(options->chunk.builder(), key, text));
-  };
-  visit_options(add, &options);
-  return options.rows;
+  std::vector<flatbuffers::Offset<format::KeyValue>> rows;
+  visit_options([&](const char* name, const char* value, const char*) {
+    auto key = chunk.string(name);
+    auto text = chunk.string(value);
+    rows.push_back(format::CreateKeyValue(chunk.builder(), key, text));
+  });
+  return rows;
 }
 
 // One line is enough to say that CUDA is not there.

@@ -90,8 +90,8 @@ class TensorWriter {
 
   void read(size_t begin, size_t size) {
     batch_.start(begin, size);
-    auto look = [](size_t index, void* context) { static_cast<TensorBatch*>(context)->look(index); };
-    if (reader_ != nullptr) look_at_live(view_.tensors, begin, begin + size, look, &batch_);
+    const auto look = [&](size_t index) { batch_.look(index); };
+    if (reader_ != nullptr) look_at_live(view_.tensors, begin, begin + size, look);
     grad_fns_.assign(size, 0);
     for (size_t i = 0; i < size; ++i) {
       if (batch_.seen[i]) grad_fns_[i] = batch_.facts[i].grad_fn;
@@ -168,17 +168,13 @@ class TensorWriter {
 
 void learn_layout(const live::SnapshotView& view, torch::MetadataReader& reader) {
   if (reader.layout_known() || view.tensors.size == 0) return;
-  struct Context {
-    torch::LayoutFinder finder;
-    const live::TensorEntry* entries;
-  } context = {torch::LayoutFinder(reader.torch(), reader.classes()), view.tensors.data};
-  auto look = [](size_t index, void* pointer) {
-    auto* context = static_cast<Context*>(pointer);
-    if (!context->entries[index].released) context->finder.add(context->entries[index].impl);
-  };
-  look_at_live(view.tensors, 0, std::min(view.tensors.size, kTensorSamples), look, &context);
+  torch::LayoutFinder finder(reader.torch(), reader.classes());
+  look_at_live(view.tensors, 0, std::min(view.tensors.size, kTensorSamples), [&](size_t index) {
+    const live::TensorEntry& entry = view.tensors[index];
+    if (!entry.released) finder.add(entry.impl);
+  });
   const char* why = "";
-  const torch::TensorLayout layout = context.finder.result(&why);
+  const torch::TensorLayout layout = finder.result(&why);
   reader.use_layout(layout, why);
 }
 

@@ -116,11 +116,6 @@ void OperationResults::add(const void* impl, int position, Overwrites overwrites
 }
 
 void enter_arguments(OperationThread& thread, OperationFrame& frame, const Values& inputs) {
-  struct Entering {
-    OperationThread* thread;
-    OperationFrame* frame;
-    int position;
-  };
   frame.first = thread.arguments_used;
   for (size_t i = 0; i < inputs.count; ++i) {
     const torch_events::Value& value = inputs.first[i];
@@ -135,14 +130,7 @@ void enter_arguments(OperationThread& thread, OperationFrame& frame, const Value
       thread.arguments[thread.arguments_used++] = {nullptr, number, 0, 0, int16_t(i), false, false, {}};
       continue;
     }
-    Entering entering = {&thread, &frame, int(i)};
-    each_tensor(
-        value,
-        [](const void* impl, void* context) {
-          auto* entering = static_cast<Entering*>(context);
-          enter_argument(*entering->thread, *entering->frame, impl, entering->position);
-        },
-        &entering);
+    each_tensor(value, [&](const void* impl) { enter_argument(thread, frame, impl, int(i)); });
   }
   frame.end = thread.arguments_used;
 }
@@ -158,35 +146,23 @@ void drop_freed(OperationThread& thread, const OperationFrame& frame) {
 
 void collect_results(const Operation& operation, const OperationThread& thread, const OperationFrame& frame,
                      const Values& outputs, OperationResults& results) {
-  struct Collecting {
-    const Operation* operation;
-    const OperationThread* thread;
-    const OperationFrame* frame;
-    OperationResults* results;
-    int position;
-  } collecting = {&operation, &thread, &frame, &results, 0};
   for (size_t i = 0; i < outputs.count; ++i) {
-    collecting.position = int(i);
-    each_tensor(
-        outputs.first[i],
-        [](const void* impl, void* context) {
-          const auto* to = static_cast<Collecting*>(context);
-          Overwrites overwrites = Overwrites::nothing;
-          for (uint32_t j = to->frame->first; j < to->frame->end; ++j) {
-            const OperationArgument& argument = to->thread->arguments[j];
-            if (argument.impl != impl) continue;
-            if (to->frame->kind->writes) {
-              overwrites = to->frame->kind->replaces ? Overwrites::whole : Overwrites::changed;
-            } else if (argument.version != version_of(impl) || to->operation->writes_out()) {
-              overwrites = Overwrites::whole;
-            } else {
-              return;  // given back as it was
-            }
-            break;
-          }
-          to->results->add(impl, to->position, overwrites);
-        },
-        &collecting);
+    each_tensor(outputs.first[i], [&](const void* impl) {
+      Overwrites overwrites = Overwrites::nothing;
+      for (uint32_t j = frame.first; j < frame.end; ++j) {
+        const OperationArgument& argument = thread.arguments[j];
+        if (argument.impl != impl) continue;
+        if (frame.kind->writes) {
+          overwrites = frame.kind->replaces ? Overwrites::whole : Overwrites::changed;
+        } else if (argument.version != version_of(impl) || operation.writes_out()) {
+          overwrites = Overwrites::whole;
+        } else {
+          return;  // given back as it was
+        }
+        break;
+      }
+      results.add(impl, int(i), overwrites);
+    });
   }
   for (uint32_t i = frame.first; i < frame.end; ++i) {
     const OperationArgument& argument = thread.arguments[i];

@@ -212,21 +212,16 @@ void judge(OperationThread& thread, OperationFrame& frame, const OperationResult
     g_find.possible.count_unreported();
     return mark_all(Mark::kBad, 0);
   }
-  struct Described {
-    const OperationThread& thread;
-    const OperationFrame& frame;
-    const OperationResult* const* bad;
-    int bad_count;
-    Cause cause;
-    const void* node;
-  } described = {thread, frame, bad, bad_count, from.cause, live::running_node_address()};
-  frame.origin = g_find.possible.add(
-      &thread, described.node,
-      [](Finding& out, void* context) {
-        const auto& of = *static_cast<const Described*>(context);
-        describe(of.thread, of.frame, of.bad, of.bad_count, of.cause, of.node, step_number(), out);
-      },
-      &described);
+  const void* const node = live::running_node_address();
+  frame.origin = g_find.possible.add(&thread, node, [&](Finding& out) {
+    describe({.thread = thread,
+              .frame = frame,
+              .bad = {bad, size_t(bad_count)},
+              .cause = from.cause,
+              .node = node,
+              .step = step_number()},
+             out);
+  });
   mark_all(Mark::kBad, frame.origin);
 }
 
@@ -315,19 +310,16 @@ void outside() {
 void take_device_finding(const DeviceFinding& found) {
   OperationThread* thread = this_operation_thread();
   if (thread == nullptr) return;
-  thread->say_now |= g_find.possible.confirm_at_once(
-      [](Finding& out, void* context) {
-        const auto& found = *static_cast<const DeviceFinding*>(context);
-        out = {};
-        out.cause = found.gradient ? Cause::device_gradient : Cause::device_result;
-        out.phase = found.gradient ? Phase::backward : Phase::forward;
-        out.nan = found.nan;
-        out.step = found.step;
-        out.module = found.module;
-        copy_text(found.gradient ? "gradient on a device" : "result of a module on a device", out.operation);
-        copy_text(found.parameter, out.parameter);
-      },
-      const_cast<DeviceFinding*>(&found));
+  thread->say_now |= g_find.possible.confirm_at_once([&](Finding& out) {
+    out = {};
+    out.cause = found.gradient ? Cause::device_gradient : Cause::device_result;
+    out.phase = found.gradient ? Phase::backward : Phase::forward;
+    out.nan = found.nan;
+    out.step = found.step;
+    out.module = found.module;
+    copy_text(found.gradient ? "gradient on a device" : "result of a module on a device", out.operation);
+    copy_text(found.parameter, out.parameter);
+  });
   const python::ReleasedGil released;
   outside();
 }

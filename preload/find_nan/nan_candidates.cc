@@ -42,25 +42,25 @@ bool NanCandidates::confirm(Possible& possible) {
   return wanted;
 }
 
-NanCandidates::Possible* NanCandidates::open(const void* thread, const void* node, Describe describe, void* context) {
+NanCandidates::Possible* NanCandidates::open(const void* thread, const void* node, Describe describe) {
   Possible* possible = make();
   if (possible == nullptr) return nullptr;
   possible->stage = Stage::in_operation;
   possible->thread = thread;
   possible->node = node;
-  describe(possible->finding, context);
+  describe(possible->finding);
   return possible;
 }
 
-uint8_t NanCandidates::add(const void* thread, const void* node, Describe describe, void* context) {
+uint8_t NanCandidates::add(const void* thread, const void* node, Describe describe) {
   const SpinGuard guard(lock_);
-  const Possible* possible = guard ? open(thread, node, describe, context) : nullptr;
+  const Possible* possible = guard ? open(thread, node, describe) : nullptr;
   return possible != nullptr ? possible->origin : 0;
 }
 
-bool NanCandidates::confirm_at_once(Describe describe, void* context) {
+bool NanCandidates::confirm_at_once(Describe describe) {
   const SpinGuard guard(lock_);
-  Possible* possible = guard ? open(nullptr, nullptr, describe, context) : nullptr;
+  Possible* possible = guard ? open(nullptr, nullptr, describe) : nullptr;
   return possible != nullptr && confirm(*possible);
 }
 

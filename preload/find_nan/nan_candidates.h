@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "find_nan/nan_report.h"
+#include "support/function_ref.h"
 #include "support/locks/spin_lock.h"
 
 namespace tensorscope::find_nan {
@@ -17,12 +18,12 @@ namespace tensorscope::find_nan {
 class NanCandidates {
  public:
   // Fills a finding in, under the lock.
-  using Describe = void (*)(Finding& out, void* context);
+  using Describe = FunctionRef<void(Finding& out)>;
 
   constexpr NanCandidates() = default;
 
   // An operation of `thread` made it, in a backward pass in `node` (else null). Its number; 0: no room.
-  uint8_t add(const void* thread, const void* node, Describe describe, void* context);
+  uint8_t add(const void* thread, const void* node, Describe describe);
   // What was made within an operation turned out to be meant.
   void drop_within(uint8_t origin);
   // An overflow that a loss scaler has seen: all of backward passes are none.
@@ -35,7 +36,7 @@ class NanCandidates {
   // until an optimizer changes parameters all the same: it is held until then.
   bool end_node(uint8_t origin, bool expected);
   bool confirm_held();
-  bool confirm_at_once(Describe describe, void* context);
+  bool confirm_at_once(Describe describe);
 
   // Whether it was made in another node than `node`, and nobody knows yet whether that node has replaced it.
   bool waits_for_node(uint8_t origin, const void* node);
@@ -65,7 +66,7 @@ class NanCandidates {
 
   Possible* find(uint8_t origin) REQUIRES(lock_);
   Possible* make() REQUIRES(lock_);
-  Possible* open(const void* thread, const void* node, Describe describe, void* context) REQUIRES(lock_);
+  Possible* open(const void* thread, const void* node, Describe describe) REQUIRES(lock_);
   void free(Possible& possible) REQUIRES(lock_);
   bool confirm(Possible& possible) REQUIRES(lock_);
 

@@ -10,7 +10,7 @@
 
 #include "live/node_table.h"
 #include "live/site_table.h"
-#include "oom/holder_names.h"
+#include "oom/unqualified.h"
 #include "python/bridge.h"
 #include "support/clock.h"
 #include "support/copy_text.h"
@@ -66,8 +66,8 @@ void name_module(Finding& finding) {
 
 }  // namespace
 
-void describe(const OperationThread& thread, const OperationFrame& frame, const OperationResult* const* bad,
-              int bad_count, Cause cause, const void* node, uint32_t step, Finding& out) {
+void describe(const BadOperation& of, Finding& out) {
+  const auto& [thread, frame, bad, cause, node, step] = of;
   out = {};
   out.cause = cause;
   out.step = step;
@@ -75,14 +75,10 @@ void describe(const OperationThread& thread, const OperationFrame& frame, const 
   if (thread.depth > 0 && thread.depth <= OperationThread::kMaxDepth && &frame != &thread.frames[0]) {
     copy_text(thread.frames[0].name, out.outer);
   }
-  for (int i = 0; i < std::min(bad_count, Finding::kMaxOutputs); ++i) {
+  for (const OperationResult* result : bad.first(std::min(bad.size(), size_t{Finding::kMaxOutputs}))) {
     TensorFacts& tensor = out.outputs[out.output_count++];
-    fill_tensor(bad[i]->view, bad[i]->position, true, tensor);
-  }
-  for (int i = 0; i < bad_count; ++i) {
-    tensor_values::Statistics statistics;
-    if (i < Finding::kMaxOutputs) statistics = out.outputs[i].statistics;
-    out.nan = out.nan || statistics.nan != 0;
+    fill_tensor(result->view, result->position, true, tensor);
+    out.nan = out.nan || tensor.statistics.nan != 0;
   }
   for (uint32_t i = frame.first; i < frame.end; ++i) {
     const OperationArgument& argument = thread.arguments[i];
@@ -101,8 +97,8 @@ void describe(const OperationThread& thread, const OperationFrame& frame, const 
       continue;
     }
     TensorFacts& tensor = out.inputs[out.input_count++];
-    bool overwritten = false;
-    for (int j = 0; j < bad_count; ++j) overwritten = overwritten || bad[j]->impl == argument.impl;
+    const bool overwritten = std::any_of(bad.begin(), bad.end(),
+                                         [&](const OperationResult* result) { return result->impl == argument.impl; });
     fill_tensor(view, argument.position, readable == Readable::yes && !overwritten, tensor);
     tensor.overwritten = overwritten;
   }
@@ -112,11 +108,10 @@ void describe(const OperationThread& thread, const OperationFrame& frame, const 
     write_node_class(node, out.node);
     if (const SiteId site = live::g_nodes.site_at(node); site != 0) out.forward = live::g_sites.stack_of(site);
   } else {
-    for (int i = 0; i < bad_count; ++i) {
-      if (bad[i]->overwrites != Overwrites::nothing && is_leaf_with_gradient(bad[i]->impl))
-        out.phase = Phase::optimizer;
-      if (bad[i]->overwrites == Overwrites::nothing && g_nan_functions.requires_grad &&
-          g_nan_functions.requires_grad(bad[i]->impl)) {
+    for (const OperationResult* result : bad) {
+      const bool overwrites = result->overwrites != Overwrites::nothing;
+      if (overwrites && is_leaf_with_gradient(result->impl)) out.phase = Phase::optimizer;
+      if (!overwrites && g_nan_functions.requires_grad && g_nan_functions.requires_grad(result->impl)) {
         out.phase = Phase::forward;
       }
     }

@@ -26,6 +26,7 @@
 #include "torch/metadata/safe_reads.h"
 #include "torch/torch_package.h"
 #include "torch_events/steps.h"
+#include "values_file/value_batch.h"
 
 namespace tensorscope::find_nan {
 
@@ -231,12 +232,6 @@ std::string utf8(std::string_view text) {
   return dump::Chunk::as_utf8(text.data(), text.size());
 }
 
-format::ValueStatistics as_row(const TensorFacts& tensor) {
-  const Statistics& s = tensor.statistics;
-  return format::ValueStatistics(s.count, s.nan, s.positive_infinity, s.negative_infinity, s.zeros, s.minimum,
-                                 s.maximum, s.mean, s.deviation, s.sum, s.l1, s.l2, 0);
-}
-
 }  // namespace
 
 void FindingText::add(const char* format, ...) {
@@ -333,7 +328,7 @@ void write_finding_chunk(const Finding& finding, uint64_t time_ns, flatbuffers::
     FindingText text;
     text.add("input %d: ", tensor.position);
     write_shape(tensor, text);
-    const format::ValueStatistics statistics = as_row(tensor);
+    const format::ValueStatistics statistics = values_file::statistics_row(tensor.statistics);
     const auto offset = builder.CreateString(text.text, text.size);
     inputs.push_back(format::CreateFoundInput(builder, offset, tensor.known ? &statistics : nullptr));
   }
@@ -350,7 +345,7 @@ void write_finding_chunk(const Finding& finding, uint64_t time_ns, flatbuffers::
     return true;
   });
   const TensorFacts& output = finding.outputs[0];
-  const format::ValueStatistics statistics = as_row(output);
+  const format::ValueStatistics statistics = values_file::statistics_row(output.statistics);
   const auto operation = builder.CreateString(finding.operation);
   const auto module = builder.CreateString(utf8(finding.module_path));
   const auto site = builder.CreateString(utf8(finding.place));

@@ -51,7 +51,7 @@ void start_without_threads() {
   set_coverage(Subject::low_memory, Seen::no, kWhy);
 }
 
-void log_option(const char* variable, const char* value, const char*, void*) {
+void log_option(const char* variable, const char* value, const char*) {
   if (getenv(variable)) log(LogLevel::info, "{}={}", variable, value);
 }
 
@@ -63,7 +63,7 @@ void log_beginning() {
   log(LogLevel::info, "tensorscope " TENSORSCOPE_VERSION " records {} (process {} of {}) on {}", process.program,
       process.pid, process.parent_pid, options().confidential ? "a host that is left out" : process.host);
   log(LogLevel::info, "torch is in {}", torch::torch_package());
-  visit_options(log_option, nullptr);
+  visit_options(log_option);
 }
 
 // A failure leads to a dump: a limit that is near does not lead to another one soon after.

@@ -7,6 +7,7 @@ namespace tensorscope::hooks {
 
 // Whether this process got the profiler so. Any context.
 bool attached();
+void mark_attached();
 
 // Context: activation, in such a process. Makes calls of torch arrive from now on. False: no memory.
 bool start_attached();

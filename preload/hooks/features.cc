@@ -2,9 +2,12 @@
 #include "hooks/features.h"
 
 #include "collector/features.h"
+#include "dump/process_chunks.h"
+#include "python/bridge.h"
 #include "recording/recording.h"
 #include "stacks/capture.h"
 #include "tensorscope/rules/request_name.h"
+#include "torch_events/steps.h"
 #include "values_file/value_store.h"
 #include "values_file/values_switch.h"
 #include "watch/watch.h"
@@ -26,6 +29,14 @@ constexpr Feature kStacks = {
     .commands = {{rules::kRequestStop, [] { stacks::stop_capturing(); }}},
 };
 
+constexpr Feature kInterpreter = {
+    .begin = [] { python::attach(); },
+    .look_for_torch = [] { python::attach(); },
+};
+
+// Attaching to the interpreter is looking for these, too.
+constexpr Feature kModuleOutputs = {.waits_for_torch = python::waits_for_torch_nn};
+
 constexpr Feature kValues = {
     .flush = values_file::flush,
     .flush_interval_ms = values_file::flush_interval_ms,
@@ -34,6 +45,8 @@ constexpr Feature kValues = {
     .commands = {{rules::kRequestStopValues, [] { values_file::stop_values(); }},
                  {rules::kRequestStartValues, [] { values_file::start_values(); }, true}},
 };
+
+constexpr Feature kSteps = {.describe = [](dump::DumpFacts& facts) { facts.step = torch_events::counted_steps(); }};
 
 constexpr Feature kWatch = {
     .waits_for_torch = watch::waits_for_torch,
@@ -47,13 +60,15 @@ constexpr Feature kRecording = {
     .stop_all = recording::hold,
     .start_all = recording::go_on,
     .after_fork_in_child = recording::after_fork_in_child,
-    .commands = {{rules::kRequestRecord, recording::switch_on, true}, {rules::kRequestNoRecord, recording::switch_off}},
+    .commands = {{rules::kRequestRecord, recording::switch_on, true, recording::is_on},
+                 {rules::kRequestNoRecord, recording::switch_off}},
 };
 
 }  // namespace
 
 void add_features() {
-  for (const Feature* each : {&kStacks, &kRecording, &kValues, &kWatch}) collector::add_feature(*each);
+  for (const Feature* each : {&kStacks, &kInterpreter, &kModuleOutputs, &kRecording, &kValues, &kSteps, &kWatch})
+    collector::add_feature(*each);
 }
 
 }  // namespace tensorscope::hooks

@@ -70,18 +70,16 @@ void bind_range(const LoadedObject& object, const ElfW(Rela) * begin, const ElfW
   }
 }
 
-bool bind_object(const LoadedObject& object, void* context) {
-  const auto& work = *static_cast<const Work*>(context);
+void bind_object(const LoadedObject& object, const Work& work) {
   Wanted wanted;
   for (size_t i = 0; i < kNameCount; ++i) {
     const uint32_t index = work.ours[i] ? object.symbol_index(kNames[i]) : 0;
     if (index == 0) continue;
     wanted.symbols[wanted.count++] = {index, work.ours[i], work.definition[i]};
   }
-  if (wanted.count == 0) return true;
+  if (wanted.count == 0) return;
   bind_range(object, object.plt_relocations, object.plt_relocations + object.plt_relocation_count, wanted);
   bind_range(object, object.relocations + object.relative_count, object.relocations + object.relocation_count, wanted);
-  return true;
 }
 
 }  // namespace
@@ -93,7 +91,10 @@ void bind_late() {
     work.ours[i] = own.find(kNames[i]);
     work.definition[i] = find_in_any_object(kNames[i]);
   }
-  visit_objects(bind_object, &work);
+  visit_objects([&](const LoadedObject& object) {
+    bind_object(object, work);
+    return true;
+  });
 }
 
 }  // namespace tensorscope::hooks

@@ -109,9 +109,8 @@ const CheckResult& look_at(const LoadedObject& object, const Check& check) {
   return library->finding;
 }
 
-bool check_object(const LoadedObject& object, void* context) {
-  auto& check = *static_cast<Check*>(context);
-  if (!is_torch_library(object)) return true;
+void check_object(const LoadedObject& object, Check& check) {
+  if (!is_torch_library(object)) return;
   const CheckResult& finding = look_at(object, check);
   check.all.add(finding);
   if (begins_with_any(object, kDeviceLibraries)) {
@@ -132,7 +131,6 @@ bool check_object(const LoadedObject& object, void* context) {
     const char* slash = strrchr(object.path, '/');
     snprintf(check.first_trouble, sizeof check.first_trouble, "%s", slash ? slash + 1 : object.path);
   }
-  return true;
 }
 
 void record(Subject subject, Seen seen, const char* detail) {
@@ -251,7 +249,10 @@ void examine(Check& check) {
   for (size_t i = 0; i < kHookCount; ++i) check.ours[i] = own.find(kHooks[i].symbol);
   check.our_throw = own.find("__cxa_throw");
   for (size_t i = 0; i < kRuntimeFunctionCount; ++i) check.our_runtime[i] = own.find(kRuntimeFunctions[i]);
-  visit_objects(check_object, &check);
+  visit_objects([&](const LoadedObject& object) {
+    check_object(object, check);
+    return true;
+  });
 }
 
 bool is_destruction_seen(const Check& check) { return check.copies > 0 && check.plain_deletion_seen; }

@@ -11,10 +11,10 @@
 
 #include "live/address_table.h"
 #include "live/device_table.h"
+#include "live/entries.h"
 #include "live/node_table.h"
 #include "live/serials.h"
 #include "live/site_table.h"
-#include "live/snapshot_view.h"
 #include "live/tensor_table.h"
 #include "support/ids.h"
 

@@ -89,11 +89,11 @@ SiteId NodeTable::site_at(const void* node) {
   return read<SiteId>(node, [](const NodeRow& row) { return row.vtable == vtable_of(row.key) ? row.site : 0; });
 }
 
-bool NodeTable::look(const void* node, void (*look)(const void* node, void* context), void* context) {
+bool NodeTable::look(const void* node, FunctionRef<void()> look) {
   Table::Guard guard(table_, node);
   if (!guard) return false;
   if (guard.find(node).row == nullptr) return false;
-  look(node, context);
+  look();
   return true;
 }
 

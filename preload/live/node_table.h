@@ -15,8 +15,9 @@
 #include <cstdint>
 
 #include "live/address_table.h"
-#include "live/snapshot_view.h"
+#include "live/entries.h"
 #include "live/tensor_table.h"
+#include "support/function_ref.h"
 #include "support/ids.h"
 
 namespace tensorscope::live {
@@ -53,9 +54,9 @@ class NodeTable {
   ThreadId thread_at(const void* node);  // which made it; 0: not known
   // Where the node at this address was made, 0: it is not in the table.
   SiteId site_at(const void* node);
-  // Calls look(node, context) under the lock where a node at this address is in the table. Where deaths are reported,
+  // Calls `look` under the lock where a node at this address is in the table. Where deaths are reported,
   // its destructor is held up meanwhile.
-  bool look(const void* node, void (*look)(const void* node, void* context), void* context);
+  bool look(const void* node, FunctionRef<void()> look);
 
   void prefetch(const void* node) { table_.prefetch(node); }
   bool lock_all() { return table_.lock_all(); }

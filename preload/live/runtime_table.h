@@ -11,8 +11,8 @@
 #include <cstdint>
 
 #include "live/address_table.h"
+#include "live/entries.h"
 #include "live/serials.h"
-#include "live/snapshot_view.h"
 #include "live/tensor_table.h"
 #include "support/ids.h"
 

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/snapshot_view.h"
+#include "live/entries.h"
 #include "stacks/capture.h"
 #include "support/arena.h"
 #include "support/ids.h"

@@ -149,7 +149,7 @@ bool SnapshotView::take() {
 
 SnapshotView::~SnapshotView() { unmap_pages(memory_, memory_size_); }
 
-void look_at_live(const Rows<TensorEntry>& tensors, size_t begin, size_t end, Look look, void* context) {
+void look_at_live(const Rows<TensorEntry>& tensors, size_t begin, size_t end, Look look) {
   constexpr size_t kAhead = 8;  // looks, each of which waits for memory
   constexpr size_t kCacheLine = 64;
   constexpr size_t kImplBytes = 192;  // of c10::TensorImpl; a prefetch does not mind whether it is there
@@ -160,16 +160,14 @@ void look_at_live(const Rows<TensorEntry>& tensors, size_t begin, size_t end, Lo
       for (size_t at = 0; at < kImplBytes; at += kCacheLine) __builtin_prefetch(ahead + at);
     }
     // With recording off, destructors are not held up any more.
-    if (!is_recording() || !g_tensors.look(tensors[i], look, i, context)) return;
+    if (!is_recording() || !g_tensors.look(tensors[i], look, i)) return;
   }
 }
 
 Serial node_serial_now(const void* node) { return g_nodes.serial_at(node); }
 ThreadId node_thread_now(const void* node) { return g_nodes.thread_at(node); }
 
-bool look_at_node(const void* node, void (*look)(const void* node, void* context), void* context) {
-  return is_recording() && g_nodes.look(node, look, context);
-}
+bool look_at_node(const void* node, FunctionRef<void()> look) { return is_recording() && g_nodes.look(node, look); }
 
 bool nothing_is_alive() { return g_tensors.size() == 0 && g_allocations.size() == 0; }
 

@@ -38,13 +38,13 @@ Removed TensorTable::forget(const void* impl) {
   });
 }
 
-bool TensorTable::look(const TensorEntry& entry, Look look, size_t index, void* context) {
+bool TensorTable::look(const TensorEntry& entry, FunctionRef<void(size_t index)> look, size_t index) {
   Table::Guard guard(table_, entry.impl);
   if (!guard) return false;
   const Table::Position place = guard.find(entry.impl);
   const bool same = place.row != nullptr && place.row->serial.load(std::memory_order_relaxed) == entry.serial &&
                     place.row->released == entry.released;
-  if (same) look(index, context);
+  if (same) look(index);
   return true;
 }
 

@@ -8,10 +8,11 @@
 #include <cstdint>
 
 #include "live/address_table.h"
+#include "live/entries.h"
 #include "live/serials.h"
 #include "live/site_table.h"
-#include "live/snapshot_view.h"
 #include "support/coverage.h"
+#include "support/function_ref.h"
 #include "support/ids.h"
 
 namespace tensorscope::live {
@@ -55,8 +56,8 @@ class TensorTable {
   // Takes out what is no tensor to a user, as if it had never been there.
   Removed forget(const void* impl);
 
-  // Calls look(index, context) under the lock where `entry` is still the same tensor in the same state. False: no lock.
-  bool look(const TensorEntry& entry, Look look, size_t index, void* context);
+  // Calls look(index) under the lock where `entry` is still the same tensor in the same state. False: no lock.
+  bool look(const TensorEntry& entry, FunctionRef<void(size_t index)> look, size_t index);
   // 0: no row for this address, or no lock.
   Serial serial(const void* impl);
 

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstddef>
 
-#include "live/snapshot_view.h"
+#include "live/entries.h"
 #include "support/ids.h"
 #include "support/locks/spin_lock.h"
 

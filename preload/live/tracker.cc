@@ -9,6 +9,7 @@
 #include "live/event_log.h"
 #include "live/node_table.h"
 #include "live/serials.h"
+#include "live/shared_capture.h"
 #include "live/site_table.h"
 #include "live/step_marks.h"
 #include "live/tensor_table.h"
@@ -28,15 +29,9 @@ constinit thread_local bool t_locked_for_fork = false;
 
 struct ThisThread {
   ThreadId id = 0;
-  bool entered = false;    // id is known, or known to be 0
-  TensorReference newest;  // the tensor it constructed last
+  bool entered = false;  // id is known, or known to be 0
   RecentClock clock;
-  // The block it allocated last, until a tensor took it.
-  const void* fresh_block = nullptr;
-  uint64_t fresh_bytes = 0;
-  SiteId fresh_site = 0;
-  StackId fresh_python = 0;
-  const void* taker = nullptr;  // the tensor under construction that takes it
+  SharedCapture shared;
 };
 constinit thread_local ThisThread t_this;
 FreshInChild g_fresh_thread{[] { make_anew(t_this); }};  // another thread of the system, by another number
@@ -69,16 +64,17 @@ constinit std::atomic<FactsFunction> g_facts{nullptr};
 SiteId site_here(uint64_t nbytes, stacks::HookFrame hook = nullptr) { return site_of(stacks::capture(nbytes, hook)); }
 
 [[gnu::noinline]] SiteId site_of_taker_elsewhere() {
+  const SharedCapture::Block& block = t_this.shared.block();
   const StackId python = stacks::capture_python_part();
-  if (python == t_this.fresh_python) return t_this.fresh_site;
-  return site_of(stacks::capture_native_part(python, t_this.fresh_bytes));
+  if (python == block.python) return block.site;
+  return site_of(stacks::capture_native_part(python, block.nbytes));
 }
 
-// The site of the tensor that takes the fresh block: the allocation's, made by the same operation, unless Python has
+// The site of the tensor that takes the thread's block: the allocation's, made by the same operation, unless Python has
 // gone on to another instruction in between.
 [[gnu::always_inline]] inline SiteId site_of_taker() {
-  t_this.fresh_block = nullptr;
-  if (__builtin_expect(stacks::python_is_still(t_this.fresh_python), true)) return t_this.fresh_site;
+  const SharedCapture::Block& block = t_this.shared.block();
+  if (__builtin_expect(stacks::python_is_still(block.python), true)) return block.site;
   return site_of_taker_elsewhere();
 }
 
@@ -92,50 +88,69 @@ NodeId running_node(SiteId site) {
 
 // ---- the event log --------------------------------------------------------------------------------------------------
 
-[[gnu::noinline]] void note(EventKind kind, Event& event) {
+// What an event says beside its kind (event_log.h).
+struct EventFacts {
+  uint64_t a = 0, b = 0, c = 0;
+  uint32_t aux = 0;
+  SiteId site = 0;
+};
+
+[[gnu::noinline]] void note(EventKind kind, Serial order, Serial serial, const EventFacts& facts = {}) {
+  Event event;
+  event.order = order;
+  event.serial = serial;
   event.ticks = read_ticks();
+  event.a = facts.a;
+  event.b = facts.b;
+  event.c = facts.c;
+  event.aux = facts.aux;
+  event.site = facts.site;
   event.thread = this_thread();
   event.kind = uint32_t(kind);
   note_events(&event, 1);
 }
 
 [[gnu::noinline]] void note_removed(EventKind kind, const Removed& removed) {
-  if (removed.serial == 0) return;
-  Event event{};
-  event.order = removed.order;
-  event.serial = removed.serial;
-  note(kind, event);
+  if (removed.serial != 0) note(kind, removed.order, removed.serial);
 }
 
-void note_replaced(EventKind kind, Serial replaced, Serial order) {
-  if (replaced != 0) note_removed(kind, {replaced, order});
+// Something has come into a table. What stood in its place, if anything did, ended unseen: right before.
+struct Kinds {
+  EventKind made, ended;
+};
+void note_made(Kinds kinds, const Inserted& made, const EventFacts& facts) {
+  if (made.serial == 0) return;
+  if (made.replaced != 0) note(kinds.ended, made.serial - 1, made.replaced);
+  note(kinds.made, made.serial, made.serial, facts);
 }
+
+// Of no row of a table: it comes after all that was made before.
+void note_now(EventKind kind, const EventFacts& facts) { note(kind, newest_serial(), 0, facts); }
 
 uint32_t memory_word(uint32_t kind, Device device) {
   return kind | uint32_t(uint8_t(device.type)) << 8 | uint32_t(uint8_t(device.index)) << 16;
 }
 
 [[gnu::noinline]] void note_allocated(const Inserted& made, const NewAllocation& what, SiteId site) {
-  if (made.serial == 0) return;
-  note_replaced(EventKind::freed, made.replaced, made.serial - 1);
-  Event event{};
-  event.order = event.serial = made.serial;
-  event.a = reinterpret_cast<uint64_t>(what.pointer);
-  event.b = what.nbytes;
-  event.c = g_nodes.serial(what.node);
-  event.aux = memory_word(uint32_t(what.kind), g_devices.device(what.device));
-  event.site = site;
-  note(EventKind::allocated, event);
+  note_made({EventKind::allocated, EventKind::freed}, made,
+            {.a = reinterpret_cast<uint64_t>(what.pointer),
+             .b = what.nbytes,
+             .c = g_nodes.serial(what.node),
+             .aux = memory_word(uint32_t(what.kind), g_devices.device(what.device)),
+             .site = site});
 }
 
 [[gnu::noinline]] void note_tensor(const TensorReference& tensor) {
-  if (tensor.serial == 0) return;
-  note_replaced(EventKind::tensor_gone, tensor.replaced, tensor.serial - 1);
-  Event event{};
-  event.order = event.serial = tensor.serial;
-  event.a = reinterpret_cast<uint64_t>(tensor.impl);
-  event.site = tensor.site;
-  note(EventKind::tensor_made, event);
+  note_made({EventKind::tensor_made, EventKind::tensor_gone}, {tensor.serial, tensor.replaced},
+            {.a = reinterpret_cast<uint64_t>(tensor.impl), .site = tensor.site});
+}
+
+[[gnu::noinline]] void note_runtime(const Inserted& made, const RuntimeBlock& block, SiteId site) {
+  note_made({EventKind::runtime_allocated, EventKind::runtime_freed}, made,
+            {.a = reinterpret_cast<uint64_t>(block.pointer),
+             .b = block.nbytes,
+             .aux = memory_word(uint32_t(block.kind), block.device) | uint32_t(block.by_torch) << 24,
+             .site = site});
 }
 
 // What a tensor is, while its memory is still its own, and that it has ended.
@@ -171,27 +186,6 @@ class TensorEnd {
   bool knows_ = false;
 };
 
-void note_runtime(const Inserted& made, const RuntimeBlock& block, SiteId site) {
-  if (made.serial == 0) return;
-  note_replaced(EventKind::runtime_freed, made.replaced, made.serial - 1);
-  Event event{};
-  event.order = event.serial = made.serial;
-  event.a = reinterpret_cast<uint64_t>(block.pointer);
-  event.b = block.nbytes;
-  event.aux = memory_word(uint32_t(block.kind), block.device) | uint32_t(block.by_torch) << 24;
-  event.site = site;
-  note(EventKind::runtime_allocated, event);
-}
-
-void note_reported(Device device, uint64_t allocated, uint64_t reserved) {
-  Event event{};
-  event.order = newest_serial();
-  event.a = allocated;
-  event.b = reserved;
-  event.aux = memory_word(0, device);
-  note(EventKind::device_reported, event);
-}
-
 // ---- what hooks report ----------------------------------------------------------------------------------------------
 
 // The block is not the program's yet, so its row, and with it the node, stays.
@@ -210,10 +204,7 @@ Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, Devi
   g_allocations.prefetch(pointer, device);
   const stacks::Stack stack = stacks::capture(nbytes, hook);
   const Origin origin{t_this.clock.ns(), site_of(stack), this_thread()};
-  t_this.fresh_block = pointer;
-  t_this.fresh_bytes = nbytes;
-  t_this.fresh_site = origin.site;
-  t_this.fresh_python = stack.python;
+  t_this.shared.allocated({.address = pointer, .nbytes = nbytes, .site = origin.site, .python = stack.python});
   const NodeId node = running_node(origin.site);
   const NewAllocation what = {pointer, nbytes, kind, device, node};
   const Inserted made = g_allocations.add(what, origin);
@@ -233,23 +224,15 @@ void disable_tensor_tracking() { g_tensor_tracking_disabled.store(true, std::mem
 bool tensor_tracking_is_disabled() { return g_tensor_tracking_disabled.load(std::memory_order_relaxed); }
 
 void tensor_constructed(const void* impl, stacks::HookFrame hook) {
-  if (t_this.newest.is(impl) || tensor_tracking_is_disabled()) return;
+  SharedCapture& shared = t_this.shared;
+  if (shared.is_newest(impl) || tensor_tracking_is_disabled()) return;
   g_tensors.prefetch(impl);
-  const SiteId site = __builtin_expect(t_this.taker == impl, true) ? site_of_taker() : site_here(0, hook);
-  t_this.taker = nullptr;
-  g_tensors.add(impl, {t_this.clock.ns(), site, this_thread()}, t_this.newest);
-  if (events_wanted()) note_tensor(t_this.newest);
+  const SiteId site = __builtin_expect(shared.constructed(impl), true) ? site_of_taker() : site_here(0, hook);
+  g_tensors.add(impl, {t_this.clock.ns(), site, this_thread()}, shared.newest());
+  if (events_wanted()) note_tensor(shared.newest());
 }
 
-void tensor_takes_storage(const void* impl, const void* const* storage) {
-  t_this.taker = nullptr;
-  const auto* words = static_cast<const void* const*>(*storage);
-  if (__builtin_expect(words == nullptr || t_this.fresh_block == nullptr, false)) return;
-  // StorageImpl: vtable, reference counts (one word; two up to torch 2.x's early versions), data pointer, its context
-  // (c10/core/StorageImpl.h, c10/util/UniqueVoidPtr.h, 1.13 to 2.14). A word that holds this very address is the
-  // block's.
-  if (words[2] == t_this.fresh_block || words[3] == t_this.fresh_block) t_this.taker = impl;
-}
+void tensor_takes_storage(const void* impl, const void* const* storage) { t_this.shared.takes_storage(impl, storage); }
 
 void tensor_released(const void* impl) {
   if (!events_wanted()) {
@@ -290,7 +273,9 @@ void memory_reported(const void* pointer, int64_t delta, uint64_t total_allocate
     g_devices.mark_used_here(slot);
     const bool changed = g_devices.row(slot).reported_reserved.load(std::memory_order_relaxed) != total_reserved;
     g_devices.reported(slot, total_allocated, total_reserved);
-    if (changed && events_wanted()) note_reported(device, total_allocated, total_reserved);
+    if (changed && events_wanted()) {
+      note_now(EventKind::device_reported, {.a = total_allocated, .b = total_reserved, .aux = memory_word(0, device)});
+    }
   }
   if (pointer == nullptr || delta == 0) return;
   if (delta < 0) return freed(pointer, kind, slot);
@@ -322,7 +307,8 @@ void gradient_edge_set(const void* impl, const void* node) {
   if (__builtin_expect(backward_ran(), false) && running_node_address() == nullptr) forward_after_backward();
   g_nodes.prefetch(node);
   // The stack that made this very tensor a moment ago is that of the operation too.
-  const SiteId site = t_this.newest.is(impl) ? t_this.newest.site : site_here(0);
+  SharedCapture& shared = t_this.shared;
+  const SiteId site = shared.is_newest(impl) ? shared.newest().site : site_here(0);
   g_nodes.add(node, {t_this.clock.ns(), site, this_thread()});
 }
 
@@ -350,22 +336,11 @@ void set_growth_function(GrowthFunction function) { g_growth.store(function, std
 void set_facts_function(FactsFunction function) { g_facts.store(function, std::memory_order_relaxed); }
 
 void step_seen(uint32_t number, uint32_t pass, uint8_t mode) {
-  if (!events_wanted()) return;
-  Event event{};
-  event.order = newest_serial();
-  event.a = number;
-  event.b = pass;
-  event.aux = mode;
-  note(EventKind::step, event);
+  if (events_wanted()) note_now(EventKind::step, {.a = number, .b = pass, .aux = mode});
 }
 
 void failure_seen(Device device, uint64_t nbytes) {
-  if (!events_wanted()) return;
-  Event event{};
-  event.order = newest_serial();
-  event.b = nbytes;
-  event.aux = memory_word(0, device);
-  note(EventKind::failure, event);
+  if (events_wanted()) note_now(EventKind::failure, {.b = nbytes, .aux = memory_word(0, device)});
 }
 
 bool start() { return g_sites.start() && g_threads.start(); }

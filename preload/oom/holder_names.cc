@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oom/holder_names.h"
 
+#include "oom/unqualified.h"
 #include "tensorscope/rules/name_forms.h"
 #include "tensorscope/rules/number_text.h"
 #include "tensorscope/rules/reference_text.h"
@@ -47,23 +48,6 @@ std::string slot_name(const DumpTables& tables, const TensorLinks::Slot& held) {
 }
 
 }  // namespace
-
-std::string_view unqualified(const char* mangled) {
-  std::string_view last, rest = mangled;
-  if (rest.starts_with("N")) rest.remove_prefix(1);
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  while (!rest.empty() && is_digit(rest[0])) {
-    size_t length = 0;
-    while (!rest.empty() && is_digit(rest[0]) && length < rest.size()) {
-      length = length * 10 + size_t(rest[0] - '0');
-      rest.remove_prefix(1);
-    }
-    if (length == 0 || length > rest.size()) break;
-    last = rest.substr(0, length);
-    rest.remove_prefix(length);
-  }
-  return last;
-}
 
 std::string holder_name(const DumpTables& tables, const TensorLinks& links, uint32_t tensor) {
   const uint32_t owner = links.gradient_of(tensor);

@@ -27,7 +27,4 @@ struct HeldBytes {
 // "model.layers.*.weight (4.0 MiB) and 3 more (12.0 KiB)". "" for no names.
 std::string merged_names(const std::vector<HeldBytes>& names);
 
-// The class's own name: "ReluBackward0" of "N5torch8autograd9generated13ReluBackward0E".
-std::string_view unqualified(const char* mangled);
-
 }  // namespace tensorscope::oom

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "dump_generated.h"
-#include "oom/holder_names.h"
+#include "oom/unqualified.h"
 #include "stacks/python/python_stack.h"
 #include "tensorscope/rules/allocation_shares.h"
 #include "tensorscope/rules/block_index.h"

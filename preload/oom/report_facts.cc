@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "oom/holder_names.h"
+#include "oom/unqualified.h"
 #include "support/copy_text.h"
 #include "support/enough_memory.h"
 #include "support/process_info.h"

@@ -11,7 +11,7 @@
 #include "python/heap_inspector/earlier_tensors.h"
 #include "python/heap_inspector/foreign/allocator_snapshot.h"
 #include "python/heap_inspector/foreign/python_heap.h"
-#include "python/heap_inspector/graph/interpreter_layout.h"
+#include "python/heap_inspector/layout_check.h"
 #include "python/heap_inspector/program_objects.h"
 #include "python/interpreter.h"
 #include "python/memory_for_names.h"

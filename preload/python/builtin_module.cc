@@ -3,7 +3,6 @@
 
 #include <limits.h>
 
-#include "python/bridge.h"
 #include "python/method.h"
 #include "python/named_tensors.h"
 #include "python/objects.h"

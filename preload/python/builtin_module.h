@@ -8,6 +8,10 @@
 
 namespace tensorscope::python {
 
+// Context: the library's constructor, before main. Adds the built-in module `libtensorscope` to the interpreter's
+// inittab where the executable or libpython is already there. Costs two symbol look-ups, nothing else.
+void register_builtin_module();
+
 // Before register_builtin_module().
 void add_builtin_function(const MethodDefinition& function);
 

@@ -9,7 +9,6 @@
 #include "live/serials.h"
 #include "live/snapshot_view.h"
 #include "live/tracker.h"
-#include "python/bridge.h"
 #include "python/method.h"
 #include "python/objects.h"
 #include "stacks/python/python_stack.h"

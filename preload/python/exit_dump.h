@@ -8,6 +8,14 @@
 
 namespace tensorscope::python {
 
+// True for the first caller in this process where the options want an exit dump here: who gets it writes that dump.
+// Python's atexit asks first; the hooks of main and exit ask after it. Any thread, any context but signal.
+bool claim_exit_dump();
+
+// Writes the dump at the end of a Python program and waits for it. Context: activation.
+using WriteExitDump = void (*)();
+void set_exit_dump(WriteExitDump write);
+
 // Context: heap inspector. False: this program's atexit cannot be used; the coverage record says so.
 bool register_exit_dump(const Gil& gil);
 

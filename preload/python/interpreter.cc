@@ -8,8 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "python/bridge.h"
-#include "python/objects.h"
 #include "support/loaded_object.h"
 #include "support/locks/mutex.h"
 

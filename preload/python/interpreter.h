@@ -152,11 +152,17 @@ struct Api {
 // Context: any thread of the program or the collector; takes the loader's lock.
 const Api* find_interpreter();
 
+// Py_TYPE: the second word of every object (Include/object.h, 3.8 to 3.15, release builds with a GIL).
+inline Object* type_of(const Object* object) { return reinterpret_cast<Object* const*>(object)[1]; }
+
 // Why an interpreter that is there cannot be used; null while there is nothing to say. Literal.
 const char* interpreter_trouble();
 
 // What find_interpreter() found before, or null. Any context but signal handlers.
 const Api* known_interpreter();
+
+// True where an interpreter that is initialised and not finalizing is known. Any context but signal.
+bool interpreter_alive();
 
 // The version that Py_GetVersion() reports, as 100 * major + minor; 0 where it is no CPython that this file can serve:
 // one without a GIL, or of a series that was not tried with it. Where objects lie is not checked of those: nothing of

@@ -84,18 +84,8 @@ void add(const Gil& gil, Object* module, const TensorInside& inside) {
 void record(const Gil& gil, const ModuleCall& call) {
   if (!call.result) return;
   const InsideScope inside;
-  struct Call {
-    const Gil& gil;
-    Object* module;
-  } context = {gil, call.module};
   run_or_abandon_on_oom([&] {
-    each_tensor_inside(
-        gil, call.result,
-        [](const TensorInside& inside, void* context) {
-          const auto* call = static_cast<Call*>(context);
-          add(call->gil, call->module, inside);
-        },
-        &context);
+    each_tensor_inside(gil, call.result, [&](const TensorInside& inside) { add(gil, call.module, inside); });
   });
 }
 
@@ -111,10 +101,10 @@ bool record_module_outputs(const Gil& gil) {
   return true;
 }
 
-void each_module_output(const Gil& gil, void (*f)(const ModuleOutput&, Object*, void*), void* context) {
+void each_module_output(const Gil& gil, FunctionRef<void(const ModuleOutput& output, Object* module)> f) {
   if (outputs().empty()) return;
   forget(gil);
-  for (const ModuleOutput& output : outputs()) f(output, gil->PyWeakref_GetObject(output.module), context);
+  for (const ModuleOutput& output : outputs()) f(output, gil->PyWeakref_GetObject(output.module));
 }
 
 }  // namespace tensorscope::python

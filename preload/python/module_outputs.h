@@ -11,6 +11,7 @@
 #include <string>
 
 #include "python/interpreter.h"
+#include "support/function_ref.h"
 
 namespace tensorscope::python {
 
@@ -26,7 +27,7 @@ bool record_module_outputs(const Gil& gil);
 
 // Calls f(output, module) for each output that is alive, in the order of the calls' ends; others are forgotten, and so
 // is what a module returned that is gone.
-void each_module_output(const Gil& gil, void (*f)(const ModuleOutput&, Object* module, void*), void* context);
+void each_module_output(const Gil& gil, FunctionRef<void(const ModuleOutput& output, Object* module)> f);
 
 inline constexpr size_t kMaxOutputs = size_t{1} << 16;
 

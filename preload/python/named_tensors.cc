@@ -60,9 +60,9 @@ void name_tensor(const Gil& gil, Object* object, std::string_view text) {
   all.push_back(std::move(named));
 }
 
-void each_named_tensor(const Gil&, void (*f)(const NamedTensor&, void*), void* context) {
+void each_named_tensor(const Gil&, FunctionRef<void(const NamedTensor& named)> f) {
   forget_dead();
-  for (const NamedTensor& named : names()) f(named, context);
+  for (const NamedTensor& named : names()) f(named);
 }
 
 }  // namespace tensorscope::python

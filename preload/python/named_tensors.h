@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "python/interpreter.h"
+#include "support/function_ref.h"
 
 namespace tensorscope::python {
 
@@ -30,7 +31,7 @@ LiveTensor live_tensor(const Gil& gil, Object* object);
 void name_tensor(const Gil& gil, Object* object, std::string_view text);
 
 // Calls f(named) for each name of a tensor that is alive, in the order in which they were given; others are forgotten.
-void each_named_tensor(const Gil& gil, void (*f)(const NamedTensor&, void*), void* context);
+void each_named_tensor(const Gil& gil, FunctionRef<void(const NamedTensor& named)> f);
 
 inline constexpr size_t kMaxNames = size_t{1} << 16;
 inline constexpr size_t kLongestName = 200;

@@ -17,9 +17,6 @@ namespace tensorscope::python {
 
 inline constexpr int kFileInput = 257;  // Py_file_input (Include/compile.h)
 
-// Py_TYPE: the second word of every object (Include/object.h, 3.8 to 3.15, release builds with a GIL).
-inline Object* type_of(const Object* object) { return reinterpret_cast<Object* const*>(object)[1]; }
-
 inline bool is_exactly(const Object* object, const Object* type) { return type_of(object) == type; }
 inline bool is_a(const Gil& gil, const Object* object, Object* type) {
   return gil->PyType_IsSubtype(type_of(object), type) != 0;

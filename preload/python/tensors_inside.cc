@@ -21,8 +21,7 @@ constexpr size_t kLongestKey = 60;
 
 class Walk {
  public:
-  Walk(const Gil& gil, FoundTensor found, void* context)
-      : gil_(gil), found_(found), context_(context), attributes_(gil) {}
+  Walk(const Gil& gil, FoundTensor found) : gil_(gil), found_(found), attributes_(gil) {}
 
   void walk(const ModuleCall& call) {
     for (ptrdiff_t i = 0; i < call.count; ++i) step(call.arguments[i], 0, "[", std::to_string(i), "]");
@@ -36,7 +35,7 @@ class Walk {
     const LiveTensor tensor = live_tensor(gil_, object);
     if (tensor.serial == 0 && !heap_inspector::is_collected(object)) return;  // numbers and texts lead nowhere
     if (++visited_ > kMaxVisited) return;
-    if (tensor.serial != 0) return found_({tensor, object, way_}, context_);
+    if (tensor.serial != 0) return found_({tensor, object, way_});
     if (depth == kDeepest) return;
     if (is_dict(gil_, object)) {
       const bool fields = class_entry(object, "__dataclass_fields__") != nullptr;  // those of transformers
@@ -108,7 +107,6 @@ class Walk {
 
   const Gil& gil_;
   FoundTensor found_;
-  void* context_;
   heap_inspector::Attributes attributes_;
   std::string way_;
   size_t visited_ = 0;
@@ -116,12 +114,8 @@ class Walk {
 
 }  // namespace
 
-void each_tensor_inside(const Gil& gil, Object* structure, FoundTensor found, void* context) {
-  Walk(gil, found, context).walk(structure);
-}
+void each_tensor_inside(const Gil& gil, Object* structure, FoundTensor found) { Walk(gil, found).walk(structure); }
 
-void each_tensor_inside(const Gil& gil, const ModuleCall& call, FoundTensor found, void* context) {
-  Walk(gil, found, context).walk(call);
-}
+void each_tensor_inside(const Gil& gil, const ModuleCall& call, FoundTensor found) { Walk(gil, found).walk(call); }
 
 }  // namespace tensorscope::python

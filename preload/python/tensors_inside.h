@@ -10,6 +10,7 @@
 #include "python/interpreter.h"
 #include "python/module_entry.h"
 #include "python/named_tensors.h"
+#include "support/function_ref.h"
 
 namespace tensorscope::python {
 
@@ -18,10 +19,10 @@ struct TensorInside {
   Object* object;
   const std::string& way;  // from the structure to the tensor: "", "[0]", "['logits']", ".hidden[1]"
 };
-using FoundTensor = void (*)(const TensorInside& inside, void* context);
+using FoundTensor = FunctionRef<void(const TensorInside& inside)>;
 
-void each_tensor_inside(const Gil& gil, Object* structure, FoundTensor found, void* context);
+void each_tensor_inside(const Gil& gil, Object* structure, FoundTensor found);
 // The same of what a module was given: "[0]", "[1]", ..., "['mask']".
-void each_tensor_inside(const Gil& gil, const ModuleCall& call, FoundTensor found, void* context);
+void each_tensor_inside(const Gil& gil, const ModuleCall& call, FoundTensor found);
 
 }  // namespace tensorscope::python

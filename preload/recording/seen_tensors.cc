@@ -102,32 +102,23 @@ std::vector<live::TensorEntry> SeenTensors::newest(size_t most) const {
 
 void SeenTensors::look_at(torch::MetadataReader& reader, Map::iterator first, size_t count,
                           std::vector<format::RecordedEvent>& events, std::vector<live::TensorEntry>& others) {
-  struct Look {
-    torch::MetadataReader& reader;
-    std::vector<live::TensorEntry> entries;
-    std::vector<Seen> seen;
-  } look = {reader, {}, {}};
-  look.entries.resize(count);
-  look.seen.resize(count);
+  std::vector<live::TensorEntry> entries(count);
+  std::vector<Seen> all_seen(count);
   auto it = first;
-  for (live::TensorEntry& to : look.entries) to = (it++)->second.entry;
-  live::look_at_live(
-      {look.entries.data(), count}, 0, count,
-      [](size_t i, void* context) {
-        auto& look = *static_cast<Look*>(context);
-        torch::Metadata m;
-        look.reader.read(look.entries[i].impl, false, m);
-        look.seen[i].alive = true;
-        look.seen[i].plain = describe(m, look.seen[i].event);
-      },
-      &look);
+  for (live::TensorEntry& to : entries) to = (it++)->second.entry;
+  live::look_at_live({entries.data(), count}, 0, count, [&](size_t i) {
+    torch::Metadata m;
+    reader.read(entries[i].impl, false, m);
+    all_seen[i].alive = true;
+    all_seen[i].plain = describe(m, all_seen[i].event);
+  });
   it = first;
   for (size_t i = 0; i < count; ++i, ++it) {
-    Seen& seen = look.seen[i];
+    Seen& seen = all_seen[i];
     Alive& known = it->second;
     if (!seen.alive) continue;
     if (!seen.plain) {
-      if (known.digest == 0) others.push_back(look.entries[i]);
+      if (known.digest == 0) others.push_back(entries[i]);
       known.digest = 1;
       continue;
     }

@@ -37,24 +37,15 @@ FreshInChild g_fresh_calls{g_calls};
 
 constexpr size_t kMaxLooks = 2048;
 
-struct Search {
-  const live::TensorEntry* entries;
-  torch::MetadataReader& reader;
-  Forms found;
-  bool done = false;
-};
-
-void look(size_t index, void* context) {
-  Search& search = *static_cast<Search*>(context);
-  const live::TensorEntry& entry = search.entries[index];
-  if (search.done || entry.released) return;
+// Returns whether this is a plain tensor with memory, whose forms are found then.
+bool read_forms(const live::TensorEntry& entry, torch::MetadataReader& reader, Forms& found) {
+  if (entry.released) return false;
   torch::Metadata facts;
-  search.reader.read(entry.impl, false, facts);
-  if (facts.storage_base == 0 || strcmp(facts.class_name, rules::kPlainTensorClass) != 0) return;
-  const uint64_t storage = torch::word_at(entry.impl, size_t(search.reader.layout().storage()));
-  search.found = {search.reader.layout(), torch::word_at(entry.impl, 0),
-                  torch::word_at(reinterpret_cast<const void*>(storage), 0)};
-  search.done = true;
+  reader.read(entry.impl, false, facts);
+  if (facts.storage_base == 0 || strcmp(facts.class_name, rules::kPlainTensorClass) != 0) return false;
+  const uint64_t storage = torch::word_at(entry.impl, size_t(reader.layout().storage()));
+  found = {reader.layout(), torch::word_at(entry.impl, 0), torch::word_at(reinterpret_cast<const void*>(storage), 0)};
+  return true;
 }
 
 constexpr uint64_t kShort = 1 << 16;
@@ -80,10 +71,12 @@ size_t put_sizes(const torch::TensorFields& fields, live::Event* out) {
 
 void learn_facts(const live::SnapshotView& view, torch::MetadataReader& reader) {
   if (g_forms_known.load(std::memory_order_relaxed) || !reader.layout_known()) return;
-  Search search = {view.tensors.data, reader, {}};
-  live::look_at_live(view.tensors, 0, std::min(view.tensors.size, kMaxLooks), look, &search);
-  if (!search.done) return;
-  g_forms = search.found;
+  Forms found;
+  bool done = false;
+  live::look_at_live(view.tensors, 0, std::min(view.tensors.size, kMaxLooks),
+                     [&](size_t index) { done = done || read_forms(view.tensors[index], reader, found); });
+  if (!done) return;
+  g_forms = found;
   g_forms_known.store(true, std::memory_order_release);
 }
 

@@ -7,37 +7,37 @@ namespace tensorscope::hooks {
 
 namespace {
 
-struct Search {
-  const char* symbol;
-  const void* inside_caller;
-  const char* library = nullptr;  // that the caller's reference names
-  Binding found = {};
-};
-
-bool find_caller(const LoadedObject& object, void* context) {
-  auto& search = *static_cast<Search*>(context);
-  if (!object.contains(search.inside_caller)) return true;
-  search.found.caller = object;
-  search.found.function = object.find(search.symbol);
-  const uint32_t index = object.symbol_index(search.symbol);
-  if (index != 0 && object.is_reference(index)) search.library = object.wanted_library(index);
-  return false;
+// Fills in the caller, and its own definition if it has one. Returns the library that its reference names, or null.
+const char* find_caller(const char* symbol, const void* inside_caller, Binding& found) {
+  const char* library = nullptr;
+  visit_objects([&](const LoadedObject& object) {
+    if (!object.contains(inside_caller)) return true;
+    found.caller = object;
+    found.function = object.find(symbol);
+    const uint32_t index = object.symbol_index(symbol);
+    if (index != 0 && object.is_reference(index)) library = object.wanted_library(index);
+    return false;
+  });
+  return library;
 }
 
-bool find_in_library(const LoadedObject& object, void* context) {
-  auto& search = *static_cast<Search*>(context);
-  if (object.soname && strcmp(object.soname, search.library) == 0) search.found.function = object.find(search.symbol);
-  return search.found.function == nullptr;
+void* find_in_library(const char* symbol, const char* library) {
+  void* found = nullptr;
+  visit_objects([&](const LoadedObject& object) {
+    if (object.soname && strcmp(object.soname, library) == 0) found = object.find(symbol);
+    return found == nullptr;
+  });
+  return found;
 }
 
 }  // namespace
 
 Binding find_binding(const char* symbol, const void* inside_caller) {
-  Search search{symbol, inside_caller};
-  visit_objects(find_caller, &search);
-  if (!search.found.function && search.library) visit_objects(find_in_library, &search);
-  if (!search.found.function) search.found.function = find_in_any_object(symbol);
-  return search.found;
+  Binding found;
+  const char* const library = find_caller(symbol, inside_caller, found);
+  if (!found.function && library) found.function = find_in_library(symbol, library);
+  if (!found.function) found.function = find_in_any_object(symbol);
+  return found;
 }
 
 }  // namespace tensorscope::hooks

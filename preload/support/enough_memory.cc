@@ -21,10 +21,11 @@ constexpr size_t kGuardBytes = 4096;
 constexpr size_t kKeptForCaller = size_t{64} << 10;  // of the thread's stack, below the work's part of it
 
 struct Work {
-  void (*function)(void*);
-  void* context;
-  Work* outer;
-  UndoneScope* scopes;  // those that stood when the work began
+  explicit Work(FunctionRef<void()> function) : function(function) {}
+
+  FunctionRef<void()> function;
+  Work* outer = nullptr;
+  UndoneScope* scopes = nullptr;  // those that stood when the work began
   bool left = false;
   bool memory_is_short = false;
   ucontext_t caller, own;
@@ -84,10 +85,7 @@ void* from_system(size_t bytes) {
   return memory;
 }
 
-void begin_work() {
-  Work* const work = t_work;
-  work->function(work->context);
-}
+void begin_work() { t_work->function(); }
 
 bool stack_has_room() {
   const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
@@ -154,11 +152,9 @@ void memory_ran_out_in_work() {
   setcontext(&work->caller);
 }
 
-bool run_or_abandon_on_oom(void (*function)(void*), void* context, WorkStack stack) {
+bool run_or_abandon_on_oom(FunctionRef<void()> function, WorkStack stack) {
   g_reserve.map();
-  Work work;
-  work.function = function;
-  work.context = context;
+  Work work(function);
   if (stack == WorkStack::of_thread) return stack_has_room() && run_on_part_of_stack(work);
   const MappedStack mapped;
   return mapped.lowest() != nullptr && run_on(mapped.lowest(), work);

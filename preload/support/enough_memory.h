@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/function_ref.h"
+
 namespace tensorscope {
 
 // What must be undone also where work is left in the middle (a reference, a setting): on the stack, as any scope.
@@ -42,16 +44,11 @@ enum class WorkStack : uint8_t {
   of_thread,
 };
 
-// Calls work(context) on another stack of half a megabyte. False: memory ran out, and the work was left where it was,
+// Calls `work` on another stack of half a megabyte. False: memory ran out, and the work was left where it was,
 // or there was not even memory to begin. No destructor of its frames ran but for UndoneScopes: it must hold no lock
 // where it allocates (neither the loader's, in dl_iterate_phdr), and what is its caller's it may change only where
 // nothing is allocated meanwhile (a move at the end). May be nested: the innermost work is left.
-bool run_or_abandon_on_oom(void (*work)(void* context), void* context, WorkStack stack = WorkStack::mapped);
-
-template <typename Work>
-bool run_or_abandon_on_oom(Work&& work, WorkStack stack = WorkStack::mapped) {
-  return run_or_abandon_on_oom([](void* context) { (*static_cast<decltype(&work)>(context))(); }, &work, stack);
-}
+bool run_or_abandon_on_oom(FunctionRef<void()> work, WorkStack stack = WorkStack::mapped);
 
 // As all.reserve(), but `all` is only changed once there is memory: for what outlives the work.
 template <typename T>

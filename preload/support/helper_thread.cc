@@ -54,8 +54,7 @@ bool make_with_own_table(size_t stack_bytes, OwnStart& own, pthread_t* thread) {
   bool made = false;
   const auto make = [&] { made = make_thread(stack_bytes, run_with_own_table, &own, &made_thread); };
   if (own.copied) {
-    run_with_private_descriptors([](void* context) { (*static_cast<decltype(&make)>(context))(); },
-                                 const_cast<void*>(static_cast<const void*>(&make)));
+    run_with_private_descriptors(make);
   } else {
     make();
   }

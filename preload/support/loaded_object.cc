@@ -182,23 +182,14 @@ LoadedObject parse(const dl_phdr_info& info) {
   return object;
 }
 
-struct Walk {
-  ObjectVisitor visit;
-  void* context;
-  bool own;
-};
-
-int on_object(dl_phdr_info* info, size_t, void* data) {
+// Of the preload itself, or of all others.
+void visit_objects_of(bool preload, FunctionRef<bool(const LoadedObject& object)> visit) {
   static const char inside_the_preload = 0;
-  const Walk& walk = *static_cast<const Walk*>(data);
-  const LoadedObject object = parse(*info);
-  if (!object || object.contains(&inside_the_preload) != walk.own) return 0;
-  return walk.visit(object, walk.context) ? 0 : 1;
-}
-
-bool keep_first(const LoadedObject& object, void* context) {
-  *static_cast<LoadedObject*>(context) = object;
-  return false;
+  walk_loaded_objects([&](const dl_phdr_info& info) {
+    const LoadedObject object = parse(info);
+    if (!object || object.contains(&inside_the_preload) != preload) return 0;
+    return visit(object) ? 0 : 1;
+  });
 }
 
 }  // namespace
@@ -250,48 +241,35 @@ bool LoadedObject::file_name_begins_with(const char* prefix) const {
   return strncmp(file_name(path), prefix, strlen(prefix)) == 0;
 }
 
-void visit_objects(ObjectVisitor visit, void* context) {
-  Walk walk{visit, context, false};
-  walk_loaded_objects(on_object, &walk);
-}
+void visit_objects(FunctionRef<bool(const LoadedObject& object)> visit) { visit_objects_of(false, visit); }
 
 LoadedObject own_object() {
-  LoadedObject object;
-  Walk walk{keep_first, &object, true};
-  walk_loaded_objects(on_object, &walk);
-  return object;
+  LoadedObject own;
+  visit_objects_of(true, [&](const LoadedObject& object) {
+    own = object;
+    return false;
+  });
+  return own;
 }
 
 LoadedObject find_object(const char* basename_prefix) {
-  struct Search {
-    const char* prefix;
-    LoadedObject found;
-  } search{basename_prefix, {}};
-  visit_objects(
-      [](const LoadedObject& object, void* context) {
-        auto& search = *static_cast<Search*>(context);
-        // The executable is the one without a name.
-        if (*search.prefix ? !object.file_name_begins_with(search.prefix) : *object.path != 0) return true;
-        search.found = object;
-        return false;
-      },
-      &search);
-  return search.found;
+  LoadedObject found;
+  visit_objects([&](const LoadedObject& object) {
+    // The executable is the one without a name.
+    if (*basename_prefix ? !object.file_name_begins_with(basename_prefix) : *object.path != 0) return true;
+    found = object;
+    return false;
+  });
+  return found;
 }
 
 void* find_in_any_object(const char* name) {
-  struct Search {
-    const char* name;
-    void* found;
-  } search{name, nullptr};
-  visit_objects(
-      [](const LoadedObject& object, void* context) {
-        auto& search = *static_cast<Search*>(context);
-        search.found = object.find(search.name);
-        return search.found == nullptr;
-      },
-      &search);
-  return search.found;
+  void* found = nullptr;
+  visit_objects([&](const LoadedObject& object) {
+    found = object.find(name);
+    return found == nullptr;
+  });
+  return found;
 }
 
 }  // namespace tensorscope

@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "support/function_ref.h"
+
 namespace tensorscope {
 
 // One loaded object's dynamic section. Views into the object itself: valid while it stays loaded.
@@ -70,8 +72,7 @@ bool resolve(const char* name, Pointer& pointer) {
   return pointer != nullptr;
 }
 
-// Calls visit(object, context) for every loaded object but the preload itself, in load order, until it returns false.
-using ObjectVisitor = bool (*)(const LoadedObject& object, void* context);
-void visit_objects(ObjectVisitor visit, void* context);
+// Calls visit(object) for every loaded object but the preload itself, in load order, until it returns false.
+void visit_objects(FunctionRef<bool(const LoadedObject& object)> visit);
 
 }  // namespace tensorscope

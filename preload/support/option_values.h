@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "support/options.h"
+#include "support/option_types.h"
 
 namespace tensorscope {
 

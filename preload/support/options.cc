@@ -54,7 +54,7 @@ void parse_entry(std::string_view text) {
   parse_variable(text.substr(0, equals), text.substr(equals + 1));
 }
 
-void print_row(const char* variable, const char* value, const char* help, void*) {
+void print_row(const char* variable, const char* value, const char* help) {
   char setting[160];
   snprintf(setting, sizeof(setting), "%s=%s", variable, value);
   char line[400];
@@ -67,7 +67,7 @@ void print_help() {
   static bool printed = false;
   if (std::exchange(printed, true)) return;
   say("version %s. Environment variables and their current values:", TENSORSCOPE_VERSION);
-  visit_options(print_row, nullptr);
+  visit_options(print_row);
 }
 
 }  // namespace
@@ -91,10 +91,10 @@ void print_help_if_asked() {
 
 const Options& options() { return g_options; }
 
-void visit_options(OptionVisitor visitor, void* context) {
+void visit_options(FunctionRef<void(const char* variable, const char* value, const char* help)> visitor) {
   char buffer[kOptionTextBytes];
 #define TENSORSCOPE_OPTION(field, variable, type, default_value, help) \
-  visitor(variable, format_option_value(g_options.field, buffer), help, context);
+  visitor(variable, format_option_value(g_options.field, buffer), help);
 #include "support/options.def"
 #undef TENSORSCOPE_OPTION
 }

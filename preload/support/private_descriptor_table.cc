@@ -104,8 +104,7 @@ alignas(64) char CallStack::g_stack[kBytes];
 constinit SpinLock CallStack::g_taken;
 
 struct Call {
-  void (*function)(void*);
-  void* argument;
+  FunctionRef<void()> function;
   bool copied;  // the thread has a copy of the program's table, else the table itself, which it has to leave
   bool made = false;
 };
@@ -115,7 +114,7 @@ int run_call(void* argument) {
   call.made = call.copied || leave_by_close_range();
   if (!call.made) return 0;
   t_own = true;
-  call.function(call.argument);
+  call.function();
   t_own = false;
   return 0;
 }
@@ -160,15 +159,15 @@ void adopt_copied_descriptors() {
   t_own = true;
 }
 
-bool run_with_private_descriptors(void (*function)(void*), void* argument) {
+bool run_with_private_descriptors(FunctionRef<void()> function) {
   if constexpr (!kClonesAreUnderstood) {
-    function(argument);
+    function();
     return true;
   }
   if (under_valgrind()) return false;
   // unshare() would do what a copied table does, but seccomp filters of containers refuse it.
   for (const bool copied : {false, true}) {
-    Call call{function, argument, copied};
+    Call call{function, copied};
     if (run_on_thread(call)) return true;
   }
   return false;
@@ -176,12 +175,12 @@ bool run_with_private_descriptors(void (*function)(void*), void* argument) {
 
 void set_descriptor_server(ServeDescriptors serve) { g_serve.store(serve, std::memory_order_release); }
 
-void with_private_descriptors(void (*function)(void*), void* argument) {
-  if (t_own) return function(argument);
+void with_private_descriptors(FunctionRef<void()> function) {
+  if (t_own) return function();
   const ServeDescriptors serve = g_serve.load(std::memory_order_acquire);
-  if (serve != nullptr && serve(function, argument)) return;
+  if (serve != nullptr && serve(function)) return;
   if (files_are_filtered()) return;
-  if (!run_with_private_descriptors(function, argument)) function(argument);
+  if (!run_with_private_descriptors(function)) function();
 }
 
 int move_to_high_number(int number) {

@@ -15,6 +15,8 @@
 // Context: any but signal handlers, as each function says.
 #pragma once
 
+#include "support/function_ref.h"
+
 namespace tensorscope {
 
 // Gives the calling thread, and the threads that it will make, an empty table. False: the system gives none. Context: a
@@ -34,22 +36,17 @@ void adopt_copied_descriptors();
 // thread-local variables, as after vfork(); errno is left as the function leaves it. It allocates nothing with a malloc
 // that is not libc's: some identify a thread by what this one lacks (restartable sequences).
 // False: there is no such thread (a limit, a filter, valgrind), and `function` was not called.
-bool run_with_private_descriptors(void (*function)(void* argument), void* argument);
+bool run_with_private_descriptors(FunctionRef<void()> function);
 
 // Calls the function where what it opens takes no number of the program's, if there is a way; else here. Not at all
 // where the program has put a filter of system calls before this thread and the collector cannot help: the function
 // sets its results to what they are if nothing can be read, beforehand. It is short, closes what it opens, allocates
 // nothing, and waits for no lock.
-void with_private_descriptors(void (*function)(void* argument), void* argument);
-template <typename Function>
-void with_private_descriptors(Function&& function) {
-  with_private_descriptors([](void* context) { (*static_cast<decltype(&function)>(context))(); },
-                           const_cast<void*>(static_cast<const void*>(&function)));
-}
+void with_private_descriptors(FunctionRef<void()> function);
 
 // Who reads files for other threads: the collector. `serve` returns false if it could not at once, and then `function`
 // was not called and will not be.
-using ServeDescriptors = bool (*)(void (*function)(void* argument), void* argument);
+using ServeDescriptors = bool (*)(FunctionRef<void()> function);
 void set_descriptor_server(ServeDescriptors serve);
 
 // A descriptor that stays open for a while: if it had to be opened in the program's table, a number that programs

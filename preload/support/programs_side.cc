@@ -11,8 +11,7 @@ namespace tensorscope {
 namespace {
 
 struct Errand {
-  void (*function)(void*);
-  void* argument;
+  FunctionRef<void()> function;
   Errand* next = nullptr;
   std::atomic<uint32_t> done{0};
 };
@@ -35,7 +34,7 @@ Errand* next_errand() {
 
 void run_errands() {
   while (Errand* errand = next_errand()) {
-    errand->function(errand->argument);
+    errand->function();
     futex_change_and_wake(errand->done);  // from here on it may be gone
   }
 }
@@ -71,12 +70,12 @@ void serve_programs_side(const std::atomic<uint32_t>& ended) {
 
 void wake_programs_side() { futex_change_and_wake(g_side.asked); }
 
-bool run_on_programs_side(void (*function)(void*), void* argument) {
+bool run_on_programs_side(FunctionRef<void()> function) {
   if (!has_private_descriptors()) {
-    function(argument);
+    function();
     return true;
   }
-  Errand errand{function, argument};
+  Errand errand{function};
   if (!add_errand(errand)) return false;
   wake_programs_side();
   while (errand.done.load(std::memory_order_acquire) == 0) futex_wait(errand.done, 0);

@@ -12,6 +12,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "support/function_ref.h"
+
 namespace tensorscope {
 
 // From now on the calling thread may be asked, and will do it in serve_programs_side(): before it makes a thread that
@@ -23,12 +25,7 @@ void wake_programs_side();
 
 // Has the thread call the function, and waits. On a thread that has the program's table the function is called here.
 // False: there is no such thread, and `function` was not called.
-bool run_on_programs_side(void (*function)(void* argument), void* argument);
-template <typename Function>
-bool run_on_programs_side(Function&& function) {
-  return run_on_programs_side([](void* context) { (*static_cast<decltype(&function)>(context))(); },
-                              const_cast<void*>(static_cast<const void*>(&function)));
-}
+bool run_on_programs_side(FunctionRef<void()> function);
 
 // There is no such thread. Context: the thread itself, which serves nobody.
 void close_programs_side();

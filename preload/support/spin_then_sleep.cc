@@ -28,9 +28,9 @@ inline void pause_processor() {
 
 }  // namespace
 
-bool spin_then_sleep_until(uint64_t patience_ns, bool (*condition)(void* context), void* context) {
+bool spin_then_sleep_until(uint64_t patience_ns, FunctionRef<bool()> condition) {
   for (int i = 0; i < kSpins; ++i) {
-    if (condition(context)) return true;
+    if (condition()) return true;
     pause_processor();
   }
   const int saved_errno = errno;
@@ -47,7 +47,7 @@ bool spin_then_sleep_until(uint64_t patience_ns, bool (*condition)(void* context
     const uint64_t now = monotonic_ns();
     waited += std::min(now - before, kLongestStepNs);
     before = now;
-    here = condition(context);
+    here = condition();
   }
   errno = saved_errno;
   return here;

@@ -8,15 +8,11 @@
 
 #include <cstdint>
 
+#include "support/function_ref.h"
+
 namespace tensorscope {
 
-// Until condition(context) says yes: true. False: it has not within `patience_ns`.
-bool spin_then_sleep_until(uint64_t patience_ns, bool (*condition)(void* context), void* context);
-
-template <typename Condition>
-bool spin_then_sleep_until(uint64_t patience_ns, Condition condition) {
-  return spin_then_sleep_until(
-      patience_ns, [](void* context) { return (*static_cast<Condition*>(context))(); }, &condition);
-}
+// Until `condition` says yes: true. False: it has not within `patience_ns`.
+bool spin_then_sleep_until(uint64_t patience_ns, FunctionRef<bool()> condition);
 
 }  // namespace tensorscope

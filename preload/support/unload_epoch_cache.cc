@@ -7,12 +7,10 @@ namespace tensorscope {
 
 uint64_t unload_generation() {
   uint64_t unloads = 0;
-  walk_loaded_objects(
-      [](dl_phdr_info* info, size_t, void* argument) {
-        *static_cast<uint64_t*>(argument) = info->dlpi_subs;
-        return 1;
-      },
-      &unloads);
+  walk_loaded_objects([&](const dl_phdr_info& info) {
+    unloads = info.dlpi_subs;
+    return 1;
+  });
   return unloads + 1;
 }
 

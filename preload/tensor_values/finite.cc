@@ -184,21 +184,11 @@ Power power_of_bits(const Pattern& pattern, uint64_t bits) {
   return Power(int(bits >> mantissa) - bias + 1);
 }
 
-struct Search {
-  Pattern pattern;
-  bool found = false;
-};
-
 bool gathered(const TensorView& view, const Pattern& pattern) {
-  Search search = {pattern};
-  each_piece(
-      view,
-      [](const void* elements, int64_t count, void* context) {
-        auto* search = static_cast<Search*>(context);
-        search->found = search->found || look_at(elements, count, search->pattern).bad;
-      },
-      &search);
-  return search.found;
+  bool found = false;
+  each_piece(view,
+             [&](const void* elements, int64_t count) { found = found || look_at(elements, count, pattern).bad; });
+  return found;
 }
 
 // Elements from the first to the last one that the tensor reaches; 0: not known.

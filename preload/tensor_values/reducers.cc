@@ -14,23 +14,14 @@ namespace {
 
 // Calls f(number) for each finite element.
 template <typename F>
-struct FiniteNumbers {
-  int dtype;
-  F f;
-  static void piece(const void* elements, int64_t count, void* context) {
-    auto& all = *static_cast<FiniteNumbers*>(context);
-    each_block_of_numbers(all.dtype, elements, count, [&](const double* numbers, int64_t now) {
+void each_finite(const TensorView& view, F f) {
+  each_piece(view, [&](const void* elements, int64_t count) {
+    each_block_of_numbers(view.dtype, elements, count, [&](const double* numbers, int64_t now) {
       for (int64_t i = 0; i < now; ++i) {
-        if (numbers[i] - numbers[i] == 0) all.f(numbers[i]);
+        if (numbers[i] - numbers[i] == 0) f(numbers[i]);
       }
     });
-  }
-};
-
-template <typename F>
-void each_finite(const TensorView& view, F f) {
-  FiniteNumbers<F> numbers = {view.dtype, f};
-  each_piece(view, FiniteNumbers<F>::piece, &numbers);
+  });
 }
 
 }  // namespace
@@ -58,17 +49,9 @@ bool norms_of(const TensorView& view, PageArray<double>& out) {
 uint64_t hash_of(const TensorView& view) {
   XXH3_state_t state;
   XXH3_64bits_reset(&state);
-  struct Context {
-    XXH3_state_t* state;
-    size_t itemsize;
-  } context = {&state, size_t(view.itemsize)};
-  each_piece(
-      view,
-      [](const void* elements, int64_t count, void* pointer) {
-        const auto* context = static_cast<Context*>(pointer);
-        XXH3_64bits_update(context->state, elements, size_t(count) * context->itemsize);
-      },
-      &context);
+  each_piece(view, [&](const void* elements, int64_t count) {
+    XXH3_64bits_update(&state, elements, size_t(count) * size_t(view.itemsize));
+  });
   return XXH3_64bits_digest(&state);
 }
 

@@ -227,8 +227,7 @@ struct Pass {
   Sums sums;
 };
 
-void add_piece(const void* elements, int64_t count, void* context) {
-  auto& pass = *static_cast<Pass*>(context);
+void add_piece(Pass& pass, const void* elements, int64_t count) {
   if (pass.dtype == kFloat32) return add(pass.sums, static_cast<const float*>(elements), count);
   if (pass.dtype == kFloat64) return add(pass.sums, static_cast<const double*>(elements), count);
   if ((pass.dtype == kFloat16 || pass.dtype == kBfloat16) && has_wide()) {
@@ -260,8 +259,7 @@ struct ScaledPass {
   double sum = 0, squares = 0;
 };
 
-void add_scaled_piece(const void* elements, int64_t count, void* context) {
-  auto& pass = *static_cast<ScaledPass*>(context);
+void add_scaled_piece(ScaledPass& pass, const void* elements, int64_t count) {
   each_block_of_numbers(pass.dtype, elements, count, [&](const double* numbers, int64_t now) {
     for (int64_t i = 0; i < now; ++i) {
       if (numbers[i] - numbers[i] != 0) continue;
@@ -274,7 +272,7 @@ void add_scaled_piece(const void* elements, int64_t count, void* context) {
 
 void finish_scaled(const TensorView& view, Statistics& out) {
   ScaledPass pass = {view.dtype, std::max(fabs(out.minimum), fabs(out.maximum))};
-  each_piece(view, add_scaled_piece, &pass);
+  each_piece(view, [&](const void* elements, int64_t count) { add_scaled_piece(pass, elements, count); });
   const double n = double(out.finite());
   out.mean = pass.sum / n * pass.scale;
   out.l2 = sqrt(pass.squares) * pass.scale;
@@ -283,9 +281,9 @@ void finish_scaled(const TensorView& view, Statistics& out) {
 
 }  // namespace
 
-void each_piece(const TensorView& view, void (*f)(const void*, int64_t, void*), void* context) {
+void each_piece(const TensorView& view, FunctionRef<void(const void* elements, int64_t count)> f) {
   if (view.numel == 0) return;
-  if (view.contiguous) return f(view.data, view.numel, context);
+  if (view.contiguous) return f(view.data, view.numel);
   // Rows of the last dimension are gathered; of all before it, one index each.
   constexpr int kMaxDims = 64, kPieceBytes = 4096;
   int64_t at[kMaxDims] = {};
@@ -299,7 +297,7 @@ void each_piece(const TensorView& view, void (*f)(const void*, int64_t, void*), 
     for (int64_t i = 0; i < width; ++i, element += stride) {
       memcpy(piece + filled * view.itemsize, element, size_t(view.itemsize));
       if (++filled == room) {
-        f(piece, filled, context);
+        f(piece, filled);
         filled = 0;
       }
     }
@@ -310,7 +308,7 @@ void each_piece(const TensorView& view, void (*f)(const void*, int64_t, void*), 
       at[dim] = 0;
     }
   }
-  if (filled > 0) f(piece, filled, context);
+  if (filled > 0) f(piece, filled);
 }
 
 Statistics statistics_from(const Reduced& reduced, uint64_t count) {
@@ -335,7 +333,7 @@ Statistics statistics_from(const Reduced& reduced, uint64_t count) {
 bool statistics_of(const TensorView& view, Statistics& out) {
   if (!is_known_dtype(view.dtype)) return false;
   Pass pass = {view.dtype, {}};
-  each_piece(view, add_piece, &pass);
+  each_piece(view, [&](const void* elements, int64_t count) { add_piece(pass, elements, count); });
   out = statistics_from(reduced_from(pass.sums, uint64_t(view.numel)), uint64_t(view.numel));
   if (needs_scale(out)) finish_scaled(view, out);
   return true;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "support/function_ref.h"
 #include "tensor_values/tensor_view.h"
 
 namespace tensorscope::tensor_values {
@@ -30,8 +31,7 @@ struct Reduced {
 };
 Statistics statistics_from(const Reduced& reduced, uint64_t count);
 
-// Calls f(elements, count, context) for pieces of the elements in their order, each a contiguous array of the tensor's
-// dtype.
-void each_piece(const TensorView& view, void (*f)(const void* elements, int64_t count, void* context), void* context);
+// Calls f(elements, count) for pieces of the elements in their order, each a contiguous array of the tensor's dtype.
+void each_piece(const TensorView& view, FunctionRef<void(const void* elements, int64_t count)> f);
 
 }  // namespace tensorscope::tensor_values

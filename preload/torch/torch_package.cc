@@ -17,7 +17,7 @@ namespace {
 constinit char g_package[PATH_MAX] = "";
 constinit std::atomic<size_t> g_package_length{0};
 
-bool look_for_package(const LoadedObject& object, void*) {
+bool look_for_package(const LoadedObject& object) {
   const std::string_view package = code::torch_package_of(object.path != nullptr ? object.path : "");
   if (package.empty() || package.size() >= sizeof g_package) return true;
   memcpy(g_package, package.data(), package.size());
@@ -28,7 +28,7 @@ bool look_for_package(const LoadedObject& object, void*) {
 }  // namespace
 
 std::string_view torch_package() {
-  if (g_package_length.load(std::memory_order_acquire) == 0) visit_objects(look_for_package, nullptr);
+  if (g_package_length.load(std::memory_order_acquire) == 0) visit_objects(look_for_package);
   return {g_package, g_package_length.load(std::memory_order_acquire)};
 }
 

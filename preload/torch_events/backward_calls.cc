@@ -200,8 +200,14 @@ void node_begins(const void* record) {
   const uint64_t live = live_bytes();
   const MutexGuard guard(state->lock);
   const uint64_t outside = live::g_devices.lower_peak_since(g_device.load(std::memory_order_relaxed), live);
-  state->running.push(
-      {record, {monotonic_ns(), 0, live, 0, 0, uint32_t(syscall(SYS_gettid)), g_task ? g_task() : -1}, outside});
+  const NodeRun run = {.begin_ns = monotonic_ns(),
+                       .end_ns = 0,
+                       .live_before = live,
+                       .live_after = 0,
+                       .peak = 0,
+                       .thread = uint32_t(syscall(SYS_gettid)),
+                       .task = g_task ? g_task() : -1};
+  state->running.push({record, run, outside});
 }
 
 void node_ends(const void* record) {
@@ -288,7 +294,14 @@ uint64_t forward_begins(const format::CallRow& row, bool has_row, const void* co
   if (!forwards) return 0;
   const MutexGuard guard(state->lock);
   if (forwards->innermost == 0 && forwards->calls.size() >= kMaxForwards) forget_old(*forwards);
-  Forward forward = {row, g_peek(), UINT64_MAX, forwards->innermost, context, has_row, {}, 0};
+  const Forward forward = {.row = row,
+                           .first_sequence = g_peek(),
+                           .end_sequence = UINT64_MAX,
+                           .parent = forwards->innermost,
+                           .context = context,
+                           .has_row = has_row,
+                           .backward = {},
+                           .nodes = 0};
   if (!forwards->calls.push(forward)) return 0;
   return forwards->innermost = forwards->forgotten + forwards->calls.size();
 }

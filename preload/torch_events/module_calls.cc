@@ -48,17 +48,18 @@ using values_file::count_loss;
 
 struct Running {
   uint64_t id;
-  uint64_t begin_ns;
-  uint64_t live_before, peak_outside;
   const void* stack;  // where the C stack stood: what lies deeper has ended
   CalledModule* module;
-  uint64_t forward;  // backward_calls.h
   uint32_t index, site;
   Mode mode;
-  bool recorded;  // becomes a row
-  SavesBegin saves;
-  const void* node;        // of the backward pass in which it began: what a checkpoint computes again
+  bool recorded;           // becomes a row
   const void* operations;  // what the listener wants of those within; null: nothing
+  uint64_t forward = 0;    // backward_calls.h
+  // As it begins.
+  uint64_t begin_ns = 0;
+  uint64_t live_before = 0, peak_outside = 0;
+  SavesBegin saves = {};
+  const void* node = nullptr;  // of the backward pass in which it began: what a checkpoint computes again
 };
 
 constexpr int kMaxTries = 4;
@@ -115,6 +116,22 @@ uint32_t place_here() {
   return values_file::source_place_of(stack);
 }
 
+// What its row has from the beginning, a forward's and that of its backward.
+format::CallRow row_of(const Calls& calls, const Running& call) {
+  const OptimizerStep step = current_step();
+  format::CallRow row;
+  row.mutate_id(call.id);
+  row.mutate_module_(call.module->path_id);
+  row.mutate_class_name(call.module->class_id);
+  row.mutate_site(call.site);
+  row.mutate_step(step.number);
+  row.mutate_pass(step.pass);
+  row.mutate_index(call.index);
+  row.mutate_mode(format::StepMode(call.mode));
+  row.mutate_device_type(live::g_devices.device(calls.device).type);
+  return row;
+}
+
 void end_call(Calls& calls, const Running& call, bool raised, bool unfinished) {
   const uint64_t live_after = device_row(calls).bytes_live.load(std::memory_order_relaxed);
   const uint64_t peak = std::max(device_row(calls).peak_since.load(std::memory_order_relaxed), call.live_before);
@@ -124,15 +141,19 @@ void end_call(Calls& calls, const Running& call, bool raised, bool unfinished) {
   const uint64_t saved = saves_end(call.saves);
   const std::vector<Running>& all = running();
   const auto caller = std::find_if(all.rbegin(), all.rend(), [](const Running& each) { return each.recorded; });
-  const OptimizerStep step = current_step();
-  const Device device = live::g_devices.device(calls.device);
   uint16_t flags = 0;
   if (raised) flags |= uint16_t(CallFlag::raised);
   if (unfinished) flags |= uint16_t(CallFlag::unfinished);
-  values_file::add_call(format::CallRow(call.id, caller == all.rend() ? 0 : caller->id, call.begin_ns, monotonic_ns(),
-                                        call.live_before, live_after, peak, saved, call.module->path_id,
-                                        call.module->class_id, call.site, step.number, step.pass, call.index, 0,
-                                        format::StepMode(call.mode), device.type, flags));
+  format::CallRow row = row_of(calls, call);
+  row.mutate_parent(caller == all.rend() ? 0 : caller->id);
+  row.mutate_begin_ns(call.begin_ns);
+  row.mutate_end_ns(monotonic_ns());
+  row.mutate_live_before(call.live_before);
+  row.mutate_live_after(live_after);
+  row.mutate_peak(peak);
+  row.mutate_saved(saved);
+  row.mutate_flags(flags);
+  values_file::add_call(row);
 }
 
 // A call whose end nobody told: an exception that no hook sees (KeyboardInterrupt) left it.
@@ -148,15 +169,6 @@ void end_deeper(Calls& calls, const void* stack) {
 uint64_t next_call_id() { return g_calls->next_call.fetch_add(1, std::memory_order_relaxed); }
 
 void add_backward_rows(bool all = false) { add_backward_calls(next_call_id, all); }
-
-uint64_t follow_forward(const Calls& calls, uint64_t id, const CalledModule& module, uint32_t site, uint32_t index,
-                        Mode mode, bool recorded, const void* operations) {
-  const OptimizerStep step = current_step();
-  const Device device = live::g_devices.device(calls.device);
-  return forward_begins(format::CallRow(id, 0, 0, 0, 0, 0, 0, 0, module.path_id, module.class_id, site, step.number,
-                                        step.pass, index, 0, format::StepMode(mode), device.type, 0),
-                        recorded, operations);
-}
 
 Mode mode_of_module(const Gil& gil, Object* module) {
   python::heap_inspector::Attributes attributes(gil);
@@ -198,16 +210,25 @@ void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack
   const bool wants_place = recorded || calls.listener.wants_line(*module);
   make_room_for_one(all);
   const uint64_t live = device_row(calls).bytes_live.load(std::memory_order_relaxed);
-  const uint64_t id = next_call_id();
-  const uint32_t index = module->calls_in_pass++, place = wants_place ? place_here() : 0;
-  const void* const operations =
-      calls.listener.operations_within(all.empty() ? nullptr : all.back().operations, *module);
+  Running call = {
+      .id = next_call_id(),
+      .stack = stack,
+      .module = module,
+      .index = module->calls_in_pass++,
+      .site = wants_place ? place_here() : 0,
+      .mode = mode,
+      .recorded = recorded,
+      .operations = calls.listener.operations_within(all.empty() ? nullptr : all.back().operations, *module),
+  };
   // A call within one that is followed would else be taken for that one.
-  const bool followed = recorded || operations || (!all.empty() && all.back().forward != 0);
-  const uint64_t forward = followed ? follow_forward(calls, id, *module, place, index, mode, recorded, operations) : 0;
-  all.push_back({id, monotonic_ns(), live, live::g_devices.lower_peak_since(calls.device, live), stack, module, forward,
-                 index, place, mode, recorded, recorded ? saves_begin() : SavesBegin(), live::running_node_address(),
-                 operations});
+  const bool followed = recorded || call.operations || (!all.empty() && all.back().forward != 0);
+  if (followed) call.forward = forward_begins(row_of(calls, call), recorded, call.operations);
+  call.begin_ns = monotonic_ns();
+  call.live_before = live;
+  call.peak_outside = live::g_devices.lower_peak_since(calls.device, live);
+  if (recorded) call.saves = saves_begin();
+  call.node = live::running_node_address();
+  all.push_back(call);
 }
 
 void call_ends(const Gil& gil, Calls& calls, const ModuleCall& ended) {

@@ -362,9 +362,9 @@ bool program_follows_operations() {
 OperationsOnlyTeach::OperationsOnlyTeach() { t_only_teach = true; }
 OperationsOnlyTeach::~OperationsOnlyTeach() { t_only_teach = false; }
 
-void each_tensor(const Value& value, TensorVisitor visit, void* context) {
+void each_tensor(const Value& value, FunctionRef<void(const void* impl)> visit) {
   if (value.tag == kTensorTag) {
-    if (value.payload != 0) visit(reinterpret_cast<const void*>(value.payload), context);
+    if (value.payload != 0) visit(reinterpret_cast<const void*>(value.payload));
     return;
   }
   if (value.tag < kFirstListTag || value.payload < 0x10000) return;
@@ -377,7 +377,7 @@ void each_tensor(const Value& value, TensorVisitor visit, void* context) {
   if (size_t(range[1] - range[0]) > kMaxElements) return;
   for (const Value* element = range[0]; element != range[1]; ++element) {
     if (element->tag == kTensorTag && element->payload != 0) {
-      visit(reinterpret_cast<const void*>(element->payload), context);
+      visit(reinterpret_cast<const void*>(element->payload));
     } else if (element->tag != kTensorTag && element->tag != 0) {
       return;  // a list of something else
     }

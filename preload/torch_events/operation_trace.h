@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "support/function_ref.h"
+
 namespace tensorscope::torch_events {
 
 // c10::IValue (ATen/core/ivalue.h): a word and a tag. The first tags are the same from 1.13 to 2.14.
@@ -126,8 +128,7 @@ class OperationsOnlyTeach {
   OperationsOnlyTeach& operator=(const OperationsOnlyTeach&) = delete;
 };
 
-// Calls visit(impl, context) for the tensors of one argument or result: itself or the elements of a list.
-using TensorVisitor = void (*)(const void* impl, void* context);
-void each_tensor(const Value& value, TensorVisitor visit, void* context);
+// Calls visit(impl) for the tensors of one argument or result: itself or the elements of a list.
+void each_tensor(const Value& value, FunctionRef<void(const void* impl)> visit);
 
 }  // namespace tensorscope::torch_events

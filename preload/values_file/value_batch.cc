@@ -13,30 +13,21 @@ namespace {
 using format::ValueFlag;
 using tensor_values::TensorView;
 
-format::ValueStatistics as_row(const tensor_values::Statistics& s, uint64_t hash) {
-  return format::ValueStatistics(s.count, s.nan, s.positive_infinity, s.negative_infinity, s.zeros, s.minimum,
-                                 s.maximum, s.mean, s.deviation, s.sum, s.l1, s.l2, hash);
+void copy_elements(const TensorView& view, uint8_t* to) {
+  tensor_values::each_piece(view, [&](const void* elements, int64_t count) {
+    const size_t size = size_t(count) * size_t(view.itemsize);
+    memcpy(to, elements, size);
+    to += size;
+  });
 }
 
-struct Copying {
-  uint8_t* at;
-  size_t itemsize;
-  int from, to;
-};
-
-void copy_piece(const void* elements, int64_t count, void* context) {
-  auto* copying = static_cast<Copying*>(context);
-  const size_t size = size_t(count) * copying->itemsize;
-  memcpy(copying->at, elements, size);
-  copying->at += size;
-}
-
-void convert_piece(const void* elements, int64_t count, void* context) {
-  auto* copying = static_cast<Copying*>(context);
-  const size_t stored = size_t(torch::element_size(copying->to));
-  tensor_values::each_block_of_numbers(copying->from, elements, count, [&](const double* numbers, int64_t now) {
-    tensor_values::elements_of(copying->to, numbers, now, copying->at);
-    copying->at += size_t(now) * stored;
+void convert_elements(const TensorView& view, int stored_dtype, uint8_t* to) {
+  const size_t stored = size_t(torch::element_size(stored_dtype));
+  tensor_values::each_piece(view, [&](const void* elements, int64_t count) {
+    tensor_values::each_block_of_numbers(view.dtype, elements, count, [&](const double* numbers, int64_t now) {
+      tensor_values::elements_of(stored_dtype, numbers, now, to);
+      to += size_t(now) * stored;
+    });
   });
 }
 
@@ -45,8 +36,7 @@ bool append_elements(PageArray<uint8_t>& data, const TensorView& view, int store
   const size_t itemsize = size_t(converted ? torch::element_size(stored_dtype) : view.itemsize);
   uint8_t* const begin = data.add_unwritten(size_t(view.numel) * itemsize);
   if (!begin) return false;
-  Copying copying = {begin, size_t(view.itemsize), view.dtype, stored_dtype};
-  tensor_values::each_piece(view, converted ? convert_piece : copy_piece, &copying);
+  converted ? convert_elements(view, stored_dtype, begin) : copy_elements(view, begin);
   return true;
 }
 
@@ -60,6 +50,24 @@ bool append_series(ValueBatch& batch, uint64_t value, std::span<const ValueParts
 
 }  // namespace
 
+format::ValueStatistics statistics_row(const tensor_values::Statistics& statistics, uint64_t hash) {
+  format::ValueStatistics row;
+  row.mutate_count(statistics.count);
+  row.mutate_nan(statistics.nan);
+  row.mutate_positive_infinity(statistics.positive_infinity);
+  row.mutate_negative_infinity(statistics.negative_infinity);
+  row.mutate_zeros(statistics.zeros);
+  row.mutate_minimum(statistics.minimum);
+  row.mutate_maximum(statistics.maximum);
+  row.mutate_mean(statistics.mean);
+  row.mutate_deviation(statistics.deviation);
+  row.mutate_sum(statistics.sum);
+  row.mutate_l1(statistics.l1);
+  row.mutate_l2(statistics.l2);
+  row.mutate_hash(hash);
+  return row;
+}
+
 bool ValueBatch::add_value(format::ValueRow& row, const ValueParts& parts, bool with_elements) {
   auto flags = uint16_t(row.flags());
   bool good = true;
@@ -71,7 +79,7 @@ bool ValueBatch::add_value(format::ValueRow& row, const ValueParts& parts, bool 
   if (good && parts.statistics) {
     row.mutate_statistics(uint32_t(statistics.size()));
     flags |= uint16_t(ValueFlag::statistics);
-    good = statistics.push(as_row(*parts.statistics, parts.hash));
+    good = statistics.push(statistics_row(*parts.statistics, parts.hash));
   }
   const size_t begin = data.size();
   if (good && with_elements) {

@@ -8,12 +8,15 @@
 #include <cstdint>
 
 #include "support/page_array.h"
-#include "values_file/value_store.h"
+#include "values_file/value_parts.h"
 #include "values_generated.h"
 
 namespace tensorscope::values_file {
 
 inline constexpr size_t kMaxRows = size_t{1} << 16;  // of one chunk, as its reader wants it
+
+// `hash`: of the elements; 0: not asked for.
+format::ValueStatistics statistics_row(const tensor_values::Statistics& statistics, uint64_t hash = 0);
 
 struct SeriesRow {
   uint64_t value;  // its serial

@@ -12,8 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tensor_values/statistics.h"
-#include "tensor_values/tensor_view.h"
+#include "values_file/value_parts.h"
 #include "values_generated.h"
 
 namespace tensorscope::values_file {
@@ -23,22 +22,6 @@ uint32_t text_id(std::string_view text);
 // Valid until the next text_id(): copied.
 std::string text_of_id(uint32_t id);
 
-// What a value consists of, besides its row. The row lacks serial, thread and where the parts lie. Elements are
-// converted where its stored_dtype is not its dtype.
-struct ValueParts {
-  const tensor_values::TensorView* view = nullptr;        // sizes; elements where `elements` is set
-  const tensor_values::Statistics* statistics = nullptr;  // null: none
-  uint64_t hash = 0;
-  bool elements = false;
-  const tensor_values::TensorView* kept = nullptr;  // whose elements; null: those of `view`
-  struct Series {
-    const char* what;  // a literal
-    const double* numbers;
-    size_t count;
-  };
-  std::span<const Series> series;
-  std::string_view text;  // of kinds text and other
-};
 // The value's serial; 0: it is not recorded, which has been counted.
 uint64_t add_value(format::ValueRow row, const ValueParts& parts);
 void add_call(const format::CallRow& row);  // thread 0: the calling one

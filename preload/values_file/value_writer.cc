@@ -102,7 +102,7 @@ bool ValueWriter::begin() {
   return chunk.append_to(*this, format::CreateWatches(chunk.builder(), rows, settings_.find_nan, settings_.calls));
 }
 
-bool ValueWriter::write_texts(uint32_t count, const std::function<std::string(uint32_t)>& text_of) {
+bool ValueWriter::write_texts(uint32_t count, FunctionRef<std::string(uint32_t)> text_of) {
   if (!file_.exists() && !begin()) return false;
   if (texts_ >= count) return true;
   ValuesChunk chunk(format::kStrings);

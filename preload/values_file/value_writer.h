@@ -7,11 +7,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "dump/appended_file.h"
+#include "support/function_ref.h"
 #include "values_file/value_batch.h"
 
 namespace tensorscope::values_file {
@@ -28,7 +28,7 @@ class ValueWriter {
 
   // Each is false where the file could not be written, which has been said: nothing is written any more. The file is
   // made with the first chunk.
-  bool write_texts(uint32_t count, const std::function<std::string(uint32_t)>& text);
+  bool write_texts(uint32_t count, FunctionRef<std::string(uint32_t)> text_of);
   bool write_batch(ValueBatch& batch);
   bool write_losses(const LossRow* losses, size_t count);
   bool write_end(const std::vector<UnmatchedWatch>& unmatched);

@@ -63,17 +63,8 @@ void note(std::string_view text, Origin origin) {
   add_text(ValueKind::text, name, origin, text_beginning(text, kLongestText));
 }
 
-struct Saving {
-  std::string_view name;
-  const Origin& origin;
-  bool any = false;
-};
-
-void save_inside(const TensorInside& inside, void* context) {
-  auto& saving = *static_cast<Saving*>(context);
-  saving.any = true;
-  const uint32_t name = text_id(std::string(saving.name) + inside.way);
-  Origin origin = saving.origin;
+void save_inside(const TensorInside& inside, std::string_view of, Origin origin) {
+  const uint32_t name = text_id(std::string(of) + inside.way);
   origin.index = next_index(name);
   take_tensor(whole_value(), kNoWatch, name, inside.tensor, origin);
 }
@@ -112,9 +103,12 @@ void save_object(const Gil& gil, std::string_view name, Object* object, std::str
   Origin origin = here();
   if (!module.empty()) origin.module = text_id(module);
   origin.place = format::ValuePlace::saved;
-  Saving saving = {name, origin};
-  python::each_tensor_inside(gil, object, save_inside, &saving);
-  if (saving.any) return;
+  bool any = false;
+  python::each_tensor_inside(gil, object, [&](const TensorInside& inside) {
+    any = true;
+    save_inside(inside, name, origin);
+  });
+  if (any) return;
   const uint32_t id = text_id(name);
   origin.index = next_index(id);
   save_number(gil, object, id, origin);

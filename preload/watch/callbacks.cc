@@ -108,8 +108,7 @@ bool take_token(const Gil& gil, Object* token, RememberedValue& out) {
   return true;
 }
 
-void record_found(const FoundValue& found, void* context) {
-  const RememberedValue& value = *static_cast<const RememberedValue*>(context);
+void record_found(const RememberedValue& value, const FoundValue& found) {
   const uint32_t name = found.way.empty() ? value.name : values_file::text_id(text_of_id(value.name) + found.way);
   if (found.tensor.impl) {
     take_tensor(g_callbacks->watches[value.watch], value.watch, name, found.tensor, value.origin);
@@ -142,7 +141,7 @@ Object* record(Object*, Object* arguments) {
       if (unchanged && value.value.tensor.impl) {
         take_tensor(g_callbacks->watches[value.watch], value.watch, value.name, value.value.tensor, value.origin);
       } else {
-        each_value_at(gil, result, {}, record_found, &value);
+        each_value_at(gil, result, {}, [&](const FoundValue& found) { record_found(value, found); });
       }
     });
     if (!done) count_loss("values", "not enough memory");

@@ -70,7 +70,6 @@ void ModuleValues::take_for_watch(const Gil& gil, uint32_t watch, uint32_t name,
 
 struct ModuleValues::Taking {
   const Gil& gil;
-  ModuleValues& values;
   WatchedModule& module;
   const std::vector<Wanted>& wanted;
   Origin origin;
@@ -78,16 +77,15 @@ struct ModuleValues::Taking {
   OptimizerStep step;
 };
 
-void ModuleValues::take_inside(const python::TensorInside& inside, void* context) {
-  auto& taking = *static_cast<Taking*>(context);
+void ModuleValues::take_inside(Taking& taking, const python::TensorInside& inside) {
   for (const Wanted& wanted : taking.wanted) {
-    const WatchSpec& watch = taking.values.watches_[wanted.watch];
+    const WatchSpec& watch = watches_[wanted.watch];
     if (!is_due(watch, taking.step)) continue;
     if (!wanted.whole) {
       if (match_module(watch, taking.module, rules::path_segments(inside.way)) != rules::PathMatch::whole) continue;
     }
-    taking.values.take_for_watch(taking.gil, wanted.watch, name_within(taking.module, inside.way, taking.ending),
-                                 {inside.object, inside.tensor}, taking.origin);
+    take_for_watch(taking.gil, wanted.watch, name_within(taking.module, inside.way, taking.ending),
+                   {inside.object, inside.tensor}, taking.origin);
   }
 }
 
@@ -102,8 +100,8 @@ void ModuleValues::take_all(const Gil& gil, WatchedModule& module, const std::ve
                             const Structure& structure, const Origin& origin, const char* ending) {
   const OptimizerStep step = current_step();
   if (wanted.empty() || !any_is_due(wanted, step)) return;
-  Taking taking = {gil, *this, module, wanted, origin, ending, step};
-  python::each_tensor_inside(gil, structure, take_inside, &taking);
+  Taking taking = {gil, module, wanted, origin, ending, step};
+  python::each_tensor_inside(gil, structure, [&](const python::TensorInside& inside) { take_inside(taking, inside); });
 }
 
 void ModuleValues::take_inputs(const Gil& gil, WatchedModule& module, const python::ModuleCall& call,

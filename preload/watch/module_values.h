@@ -36,7 +36,7 @@ class ModuleValues {
   template <typename Structure>
   void take_all(const python::Gil& gil, WatchedModule& module, const std::vector<Wanted>& wanted,
                 const Structure& structure, const Origin& origin, const char* ending);
-  static void take_inside(const python::TensorInside& inside, void* taking);
+  void take_inside(Taking& taking, const python::TensorInside& inside);
   template <typename F>
   void each_attribute(const python::Gil& gil, rules::WatchOf of, F f);
   void take_for_watch(const python::Gil& gil, uint32_t watch, uint32_t name, const CallbackValue& value,

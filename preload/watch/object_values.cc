@@ -31,8 +31,8 @@ bool is_pattern(const std::string& segment) { return segment.find('*') != std::s
 
 class ValueWalk {
  public:
-  ValueWalk(const Gil& gil, const std::vector<std::string>& within, UseValue use, void* context)
-      : gil_(gil), within_(within), use_(use), context_(context), attributes_(gil) {}
+  ValueWalk(const Gil& gil, const std::vector<std::string>& within, UseValue use)
+      : gil_(gil), within_(within), use_(use), attributes_(gil) {}
 
   void walk(Object* object, size_t at) {
     if (at == within_.size() || within_[at] == "**") return take(object);
@@ -182,29 +182,24 @@ class ValueWalk {
 
   void take_inside(Object* object) {
     found_ = false;
-    python::each_tensor_inside(
-        gil_, object,
-        [](const python::TensorInside& inside, void* context) {
-          auto* self = static_cast<ValueWalk*>(context);
-          const size_t before = self->way_.size();
-          self->way_ += inside.way;
-          self->use({self->way_, inside.tensor, nullptr, inside.object});
-          self->way_.resize(before);
-        },
-        this);
+    python::each_tensor_inside(gil_, object, [&](const python::TensorInside& inside) {
+      const size_t before = way_.size();
+      way_ += inside.way;
+      use({way_, inside.tensor, nullptr, inside.object});
+      way_.resize(before);
+    });
     if (!found_) plain({ValueKind::other, 0, 0, 0, python::class_name(gil_, object)}, object);
   }
 
   void plain(const PlainValue& value, Object* object = nullptr) { use({way_, {}, &value, object}); }
   void use(const FoundValue& value) {
     found_ = true;
-    use_(value, context_);
+    use_(value);
   }
 
   const Gil& gil_;
   const std::vector<std::string>& within_;
   UseValue use_;
-  void* context_;
   python::heap_inspector::Attributes attributes_;
   std::string way_;
   bool found_ = false;
@@ -223,9 +218,8 @@ void add_plain_value(uint32_t name, const PlainValue& value, uint32_t watch, con
   values_file::add_value(row, parts);
 }
 
-void each_value_at(const Gil& gil, Object* object, const std::vector<std::string>& within, UseValue use,
-                   void* context) {
-  ValueWalk(gil, within, use, context).walk(object, 0);
+void each_value_at(const Gil& gil, Object* object, const std::vector<std::string>& within, UseValue use) {
+  ValueWalk(gil, within, use).walk(object, 0);
 }
 
 }  // namespace tensorscope::watch

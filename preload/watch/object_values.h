@@ -13,6 +13,7 @@
 
 #include "python/interpreter.h"
 #include "python/named_tensors.h"
+#include "support/function_ref.h"
 #include "values_generated.h"
 #include "watch/tensor_capture.h"
 
@@ -33,13 +34,13 @@ struct FoundValue {
   python::Object* object;       // null: computed (a shape)
   bool is_gradient_of = false;  // `tensor` is the gradient of `object`
 };
-using UseValue = void (*)(const FoundValue& found, void* context);
+using UseValue = FunctionRef<void(const FoundValue& found)>;
 
 // Adds a row with it.
 void add_plain_value(uint32_t name, const PlainValue& value, uint32_t watch, const Origin& origin);
 
 // `within`: a pattern, one segment for each step; empty for the object itself. What holds tensors is taken apart.
-void each_value_at(const python::Gil& gil, python::Object* object, const std::vector<std::string>& within, UseValue use,
-                   void* context);
+void each_value_at(const python::Gil& gil, python::Object* object, const std::vector<std::string>& within,
+                   UseValue use);
 
 }  // namespace tensorscope::watch

@@ -143,14 +143,10 @@ bool leave_called(const Operation& operation, const Values& results) {
     taking.way.result = i;
     taking.way.list = value.tag != torch_events::kTensorTag;
     taking.way.element = 0;
-    torch_events::each_tensor(
-        value,
-        [](const void* impl, void* context) {
-          auto* taking = static_cast<TakingResults*>(context);
-          take_result(*taking, impl);
-          ++taking->way.element;
-        },
-        &taking);
+    torch_events::each_tensor(value, [&](const void* impl) {
+      take_result(taking, impl);
+      ++taking.way.element;
+    });
   }
   return false;
 }

@@ -4,7 +4,7 @@
 # Covers: analyzer/process/{mapped_files,process_memory,python_attach,remote_call,remote_library,stopped_process}.cc
 # Covers: analyzer/cli/attach.cc
 # Covers: analyzer/support/{opened_elf,process_file}.cc
-# Covers: preload/hooks/{attach,late_binding}.cc preload/live/preexisting_tensors.cc preload/python/heap_inspector/earlier_tensors.cc
+# Covers: preload/hooks/{attach,late_binding}.cc preload/hooks/attach_api.cc preload/live/preexisting_tensors.cc preload/python/heap_inspector/earlier_tensors.cc
 
 import contextlib
 import errno

@@ -2,7 +2,7 @@
 """Where CPython keeps what stacks and names need: our numbers beside those that the interpreter tells debuggers, and what is said
 where one of them is wrong. Needs no torch."""
 
-# Covers: preload/python/heap_inspector/graph/interpreter_layout.cc
+# Covers: preload/python/heap_inspector/graph/interpreter_layout.cc preload/python/heap_inspector/layout_check.cc
 
 import json
 

@@ -16,6 +16,8 @@
 #include "hooks/libc_function.h"
 #include "hooks/process/seccomp.h"
 #include "python/bridge.h"
+#include "python/builtin_module.h"
+#include "python/exit_dump.h"
 #include "recording/recording.h"
 #include "support/call_filter.h"
 #include "support/coverage.h"

@@ -16,19 +16,6 @@ const TypeInfo* only_base(const TypeInfo* type) {
   return strcmp(kind->name, "N10__cxxabiv120__si_class_type_infoE") == 0 ? type->base : nullptr;
 }
 
-struct Search {
-  const void* addresses[kMaxBases + 2];
-  int count;
-  bool found;
-};
-
-bool look(const LoadedObject& object, void* context) {
-  auto& search = *static_cast<Search*>(context);
-  if (!is_torch_library(object)) return true;
-  for (int i = 0; i < search.count; ++i) search.found |= object.contains(search.addresses[i]);
-  return !search.found;
-}
-
 }  // namespace
 
 // c10::Error begins with its virtual functions and the message, a std::string, which begins with where its text is
@@ -46,10 +33,16 @@ bool is_about_shared_memory(const TypeInfo* type, const void* exception) {
 }
 
 bool belongs_to_torch(const TypeInfo* type, const void* thrower) {
-  Search search{{thrower}, 1, false};
-  for (; type && search.count <= kMaxBases; type = only_base(type)) search.addresses[search.count++] = type;
-  visit_objects(look, &search);
-  return search.found;
+  const void* addresses[kMaxBases + 2] = {thrower};
+  int count = 1;
+  for (; type && count <= kMaxBases; type = only_base(type)) addresses[count++] = type;
+  bool found = false;
+  visit_objects([&](const LoadedObject& object) {
+    if (!is_torch_library(object)) return true;
+    for (int i = 0; i < count; ++i) found |= object.contains(addresses[i]);
+    return !found;
+  });
+  return found;
 }
 
 }  // namespace tensorscope::hooks

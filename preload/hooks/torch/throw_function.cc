@@ -58,20 +58,10 @@ class Throwers {
 constinit Throwers g_throwers;
 
 struct Search {
-  const void* thrower;
   LoadedObject object;         // the thrower's
   void* definition = nullptr;  // the first in load order
   unsigned definitions = 0;
 };
-
-bool look(const LoadedObject& object, void* context) {
-  auto& search = *static_cast<Search*>(context);
-  if (object.contains(search.thrower)) search.object = object;
-  if (void* found = object.find(kName)) {
-    if (search.definitions++ == 0) search.definition = found;
-  }
-  return true;
-}
 
 // As the loader searches: the global scope, then the object's own.
 void* ask_the_loader(const Search& search) {
@@ -86,8 +76,14 @@ void* ask_the_loader(const Search& search) {
 }
 
 __attribute__((noinline, cold)) ThrowFunction find(uint64_t generation, const void* thrower) {
-  Search search{thrower, {}};
-  visit_objects(look, &search);
+  Search search;
+  visit_objects([&](const LoadedObject& object) {
+    if (object.contains(thrower)) search.object = object;
+    if (void* found = object.find(kName)) {
+      if (search.definitions++ == 0) search.definition = found;
+    }
+    return true;
+  });
   void* found = search.definitions > 1 ? ask_the_loader(search) : search.definition;
   if (!found) {
     say("symbol lookup error: undefined symbol: %s", kName);

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "python/heap_inspector/graph/attributes.h"
-#include "python/heap_inspector/graph/interpreter_layout.h"
 #include "python/heap_inspector/graph/object_graph.h"
 #include "python/heap_inspector/graph/object_kinds.h"
 #include "python/heap_inspector/graph/object_paths.h"
 #include "python/heap_inspector/graph/roots.h"
 #include "python/heap_inspector/graph/type_fields.h"
+#include "python/heap_inspector/layout_check.h"
 #include "python/heap_inspector/naming/chains.h"
 #include "python/heap_inspector/naming/frame_locals.h"
 #include "python/heap_inspector/naming/given_names.h"

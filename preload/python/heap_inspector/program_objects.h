@@ -9,8 +9,8 @@
 // as it found it. Two runs over a program that stands still say the same.
 #pragma once
 
-#include "python/bridge.h"
 #include "python/gil_thread.h"
+#include "python/program_facts.h"
 
 namespace tensorscope::python::heap_inspector {
 

@@ -53,13 +53,11 @@ void* open_beside_this_library(const char** why) {
 
 bool malloc_is_of_libc() {
   bool is = false;
-  visit_objects(
-      [](const LoadedObject& object, void* is) {
-        if (object.find("malloc") == nullptr) return true;
-        *static_cast<bool*>(is) = object.find("gnu_get_libc_version") != nullptr;
-        return false;
-      },
-      &is);
+  visit_objects([&](const LoadedObject& object) {
+    if (object.find("malloc") == nullptr) return true;
+    is = object.find("gnu_get_libc_version") != nullptr;
+    return false;
+  });
   return is;
 }
 
@@ -121,27 +119,20 @@ bool Libunwind::open() {
   // The loader allocates. On the thread of one call another malloc than libc's may not (private_descriptor_table.h):
   // then the library's file takes a number of the program's for as long as it is being opened.
   bool found = false;
-  const auto find = [](void* context) {
-    auto& call = *static_cast<std::pair<Libunwind*, bool*>*>(context);
-    *call.second = call.first->find_functions();
-  };
-  std::pair<Libunwind*, bool*> call{this, &found};
-  if (!malloc_is_of_libc() || !run_with_private_descriptors(find, &call)) find(&call);
+  const auto find = [&] { found = find_functions(); };
+  if (!malloc_is_of_libc() || !run_with_private_descriptors(find)) find();
   if (!found) return false;
   // The first call reads configuration, opens descriptors and maps pools; here, so that no hook does.
-  const bool started = run_with_private_descriptors(
-      [](void* self) {
-        auto& that = *static_cast<Libunwind*>(self);
-        libunwind::Accessors accessors = libunwind_accessors();
-        that.space_ = that.functions_.create_addr_space(&accessors, 0);
-        if (that.space_ == nullptr) return;
-        that.functions_.set_caching_policy(that.space_, libunwind::kCacheGlobal);
-        if (that.functions_.set_cache_size) that.functions_.set_cache_size(that.space_, kCachedFrames, 0);
-        LibunwindTarget nothing(that.functions_, that.table_version_);
-        libunwind::Cursor cursor;
-        that.functions_.init_remote(&cursor, that.space_, &nothing);
-      },
-      this);
+  const bool started = run_with_private_descriptors([&] {
+    libunwind::Accessors accessors = libunwind_accessors();
+    space_ = functions_.create_addr_space(&accessors, 0);
+    if (space_ == nullptr) return;
+    functions_.set_caching_policy(space_, libunwind::kCacheGlobal);
+    if (functions_.set_cache_size) functions_.set_cache_size(space_, kCachedFrames, 0);
+    LibunwindTarget nothing(functions_, table_version_);
+    libunwind::Cursor cursor;
+    functions_.init_remote(&cursor, space_, &nothing);
+  });
   if (!started)
     return fail(
         "libunwind needs a thread with descriptors of its own, and none was to be had (a seccomp filter, valgrind)");

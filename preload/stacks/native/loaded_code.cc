@@ -23,25 +23,20 @@ struct FoundObject {
 using FindObject = int (*)(void* address, FoundObject* result);
 constinit FindObject g_find_object = nullptr;
 
-struct Wanted {
-  uint64_t address;
-  UnwindSection* section;
-};
-
-int look_at_object(dl_phdr_info* info, size_t, void* argument) {
-  const auto& wanted = *static_cast<Wanted*>(argument);
+// Whether the object holds the address, and if so its section.
+bool look_at_object(const dl_phdr_info& info, uint64_t address, UnwindSection& found) {
   UnwindSection section{nullptr, ~uint64_t{0}, 0};
   bool holds = false;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-    const uint64_t begin = info->dlpi_addr + segment.p_vaddr;
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info.dlpi_phdr[i];
+    const uint64_t begin = info.dlpi_addr + segment.p_vaddr;
     if (segment.p_type == PT_GNU_EH_FRAME) section.header = reinterpret_cast<const uint8_t*>(begin);
     if (segment.p_type != PT_LOAD) continue;
     if (begin < section.begin) section.begin = begin;
     if (begin + segment.p_memsz > section.end) section.end = begin + segment.p_memsz;
-    holds = holds || wanted.address - begin < segment.p_memsz;
+    holds = holds || address - begin < segment.p_memsz;
   }
-  if (holds) *wanted.section = section;
+  if (holds) found = section;
   return holds;
 }
 
@@ -61,8 +56,8 @@ bool find_unwind_section(uint64_t address, UnwindSection& section) {
 }
 
 bool find_unwind_section_by_lock(uint64_t address, UnwindSection& section) {
-  Wanted wanted{address, &section};
-  return walk_loaded_objects(look_at_object, &wanted) == 1;
+  return walk_loaded_objects([&](const dl_phdr_info& info) { return int(look_at_object(info, address, section)); }) ==
+         1;
 }
 
 }  // namespace tensorscope::stacks

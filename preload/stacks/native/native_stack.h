@@ -8,6 +8,7 @@
 
 #include "stacks/activation.h"
 #include "stacks/native/interpreter_code.h"
+#include "stacks/native/native_frame.h"
 #include "support/ids.h"
 
 namespace tensorscope::stacks {
@@ -17,11 +18,6 @@ struct ThreadStack;
 // The frame of the hook that the program called, this library's outermost, by __builtin_frame_address(0); null: it is
 // looked for.
 using HookFrame = const void*;
-
-struct NativeFrame {
-  uint64_t address;  // return address
-  StackId parent;    // the caller's frame; smaller than the own id
-};
 
 // Context: activation. Opens libunwind (libunwind_loader.h).
 void start_native();

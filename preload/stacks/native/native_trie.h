@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "stacks/native/native_stack.h"
+#include "stacks/native/native_frame.h"
 #include "support/arena.h"
 
 namespace tensorscope::stacks {

@@ -46,11 +46,18 @@ bool describe(const link_map& object, dl_phdr_info& info) {
   return true;
 }
 
-int walk_without_lock(int (*visit)(dl_phdr_info* info, size_t size, void* context), void* context) {
+using Visit = FunctionRef<int(const dl_phdr_info& info)>;
+
+int walk_by_the_loader(Visit visit) {
+  return dl_iterate_phdr([](dl_phdr_info* info, size_t, void* visit) { return (*static_cast<Visit*>(visit))(*info); },
+                         &visit);
+}
+
+int walk_without_lock(Visit visit) {
   for (const link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
     dl_phdr_info info = {};
     if (!describe(*object, info)) continue;
-    if (const int answer = visit(&info, sizeof info, context)) return answer;
+    if (const int answer = visit(info)) return answer;
   }
   return 0;
 }
@@ -75,9 +82,9 @@ LoaderWalk::~LoaderWalk() {
 
 LoaderWalk::operator bool() const { return !g_lost.load(std::memory_order_relaxed); }
 
-int walk_loaded_objects(int (*visit)(dl_phdr_info* info, size_t size, void* context), void* context) {
+int walk_loaded_objects(Visit visit) {
   const LoaderWalk walk;
-  return walk ? dl_iterate_phdr(visit, context) : walk_without_lock(visit, context);
+  return walk ? walk_by_the_loader(visit) : walk_without_lock(visit);
 }
 
 // This thread's own walks, of other fork handlers, need not wait for it, nor it for them.

@@ -12,7 +12,7 @@
 
 #include <link.h>
 
-#include <cstddef>
+#include "support/function_ref.h"
 
 namespace tensorscope {
 
@@ -27,8 +27,9 @@ class LoaderWalk {
   explicit operator bool() const;
 };
 
-// dl_iterate_phdr under a LoaderWalk, or what stands for it; the counts of loads and unloads are 0 there.
-int walk_loaded_objects(int (*visit)(dl_phdr_info* info, size_t size, void* context), void* context);
+// dl_iterate_phdr under a LoaderWalk, or what stands for it; the counts of loads and unloads are 0 there. Ends with the
+// first answer of `visit` that is not 0, and returns it.
+int walk_loaded_objects(FunctionRef<int(const dl_phdr_info& info)> visit);
 
 // Context: the forking thread, around fork.
 void hold_loader_walks();

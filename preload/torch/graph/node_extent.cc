@@ -23,15 +23,12 @@ struct Malloc {
 // The first definition in load order is the one that is used.
 Malloc find_malloc() {
   Malloc found;
-  visit_objects(
-      [](const LoadedObject& object, void* context) {
-        if (object.find("malloc") == nullptr) return true;
-        auto& found = *static_cast<Malloc*>(context);
-        found.glibc = object.file_name_begins_with("libc.so") || object.file_name_begins_with("libc-2");
-        found.usable_size = object.find("malloc_usable_size");
-        return false;
-      },
-      &found);
+  visit_objects([&](const LoadedObject& object) {
+    if (object.find("malloc") == nullptr) return true;
+    found.glibc = object.file_name_begins_with("libc.so") || object.file_name_begins_with("libc-2");
+    found.usable_size = object.find("malloc_usable_size");
+    return false;
+  });
   return found;
 }
 
@@ -65,20 +62,11 @@ bool NodeExtents::read(const std::vector<uint64_t>& nodes, std::vector<size_t>& 
       sizes[i] = shared && block > 16 ? block - 16 : block;
     }
   } else if (usable_size_ != nullptr) {
-    struct Question {
-      size_t (*usable_size)(void*);
-      size_t answer;
-    };
     for (size_t i = 0; i < nodes.size(); ++i) {
-      Question question = {usable_size_, 0};
-      live::look_at_node(
-          reinterpret_cast<const void*>(nodes[i]),
-          [](const void* node, void* context) {
-            auto* question = static_cast<Question*>(context);
-            question->answer = question->usable_size(const_cast<void*>(node));
-          },
-          &question);
-      if (question.answer <= kMaxBlock) sizes[i] = question.answer;
+      auto* const node = reinterpret_cast<void*>(nodes[i]);
+      size_t usable = 0;
+      live::look_at_node(node, [&] { usable = usable_size_(node); });
+      if (usable <= kMaxBlock) sizes[i] = usable;
     }
   }
   return true;

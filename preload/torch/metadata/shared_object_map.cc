@@ -70,10 +70,8 @@ bool SharedObjectMap::refresh() {
   objects_.clear();
   segments_.clear();
   // The loader's lock is held: the walk must end as it should.
-  auto visit = [](dl_phdr_info* info, size_t, void* context) {
-    return run_or_abandon_on_oom([&] { static_cast<SharedObjectMap*>(context)->add(*info); }) ? 0 : 1;
-  };
-  if (walk_loaded_objects(visit, this) != 0) return false;
+  const auto visit = [&](const dl_phdr_info& info) { return run_or_abandon_on_oom([&] { add(info); }) ? 0 : 1; };
+  if (walk_loaded_objects(visit) != 0) return false;
   std::sort(segments_.begin(), segments_.end(), [](const Segment& a, const Segment& b) { return a.begin < b.begin; });
   return true;
 }

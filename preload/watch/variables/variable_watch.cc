@@ -169,8 +169,7 @@ struct TakingValue {
   Origin origin;
 };
 
-void take_found(const FoundValue& found, void* context) {
-  auto& taking = *static_cast<TakingValue*>(context);
+void take_found(TakingValue& taking, const FoundValue& found) {
   if (!found.tensor.impl && !taking.watch.dtype.empty()) return;
   const size_t before = taking.name.size();
   taking.name += found.way;
@@ -211,7 +210,7 @@ void take_value(const Gil& gil, CodePoints& points, CodePlan& plan, const Module
   taking.origin.call = running.call;
   taking.origin.module = variable.of_module ? module->path_id : running.path_id;
   taking.origin.site = site_of(points, plan, line);
-  each_value_at(gil, value, watch.code.within, take_found, &taking);
+  each_value_at(gil, value, watch.code.within, [&](const FoundValue& found) { take_found(taking, found); });
 }
 
 uint32_t line_of(const Gil& gil, const CodeFrame& frame) {
@@ -232,8 +231,7 @@ uint64_t state_of_tensor(const LiveTensor& tensor) {
   return mixed(own, readable ? tensor_values::version_of(tensor.impl) : 0);
 }
 
-void mix_found(const FoundValue& found, void* context) {
-  uint64_t& state = *static_cast<uint64_t*>(context);
+void mix_found(uint64_t& state, const FoundValue& found) {
   if (found.tensor.impl) {
     state = mixed(state, state_of_tensor(found.tensor));
     return;
@@ -249,7 +247,7 @@ SeenValue look_at(const Gil& gil, Object* value, const WatchSpec& watch) {
   if (!value) return seen;
   seen.there = true;
   if (!watch.code.within.empty()) {
-    each_value_at(gil, value, watch.code.within, mix_found, &seen.state);
+    each_value_at(gil, value, watch.code.within, [&](const FoundValue& found) { mix_found(seen.state, found); });
   } else if (const LiveTensor tensor = live_tensor(gil, value); tensor.serial != 0) {
     seen.state = state_of_tensor(tensor);
   } else {

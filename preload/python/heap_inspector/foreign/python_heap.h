@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "python/bridge.h"
 #include "python/gil_thread.h"
+#include "python/program_facts.h"
 
 namespace tensorscope::python::heap_inspector {
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where this interpreter keeps variables and attributes, and whether it does: found once, before the first look, by
-// what a few lines of Python of our own are seen to hold. What did not turn out to be as its series has it is not read,
-// and every dump says so: a look that could not read it has not seen all that holds a tensor.
+// Where this interpreter keeps variables and attributes, by its series. Whether it does is checked before the first
+// look (layout_check.h).
 //
-// Context: heap inspector. Constant once check_layouts() has returned.
+// Context: heap inspector. Constant once it is found.
 #pragma once
 
 #include "python/interpreter.h"
@@ -13,11 +12,5 @@ namespace tensorscope::python::heap_inspector {
 
 // Null: no layout of this series is known.
 const stacks::PythonInterpreter* known_layout(const Gil& gil);
-
-// Context: heap inspector, once, before the first look. May give the GIL up meanwhile.
-void check_layouts(const Gil& gil);
-
-// Why a look cannot be complete, whatever it finds: a literal; "" where there is nothing to say.
-const char* layout_trouble();
 
 }  // namespace tensorscope::python::heap_inspector

@@ -18,12 +18,10 @@ constexpr size_t kMaxOutputRows = 8;  // of one tensor: calls within calls that 
 }  // namespace
 
 void GivenNames::read(const std::vector<ModuleName>& modules) {
-  auto remember = [](const NamedTensor& named, void* context) {
-    auto* into = static_cast<GivenNames*>(context);
-    if (named.serial > into->newest_ || into->limits_.reached()) return;
-    into->names_[named.serial].push_back({ReferenceRoot::user, named.text});
-  };
-  each_named_tensor(gil_, remember, this);
+  each_named_tensor(gil_, [&](const NamedTensor& named) {
+    if (named.serial > newest_ || limits_.reached()) return;
+    names_[named.serial].push_back({ReferenceRoot::user, named.text});
+  });
   read_outputs(modules);
 }
 
@@ -32,22 +30,17 @@ void GivenNames::read_outputs(const std::vector<ModuleName>& modules) {
     uint64_t serial;
     std::string text;
   };
-  struct Search {
-    LookLimits& limits;
-    std::unordered_map<uint64_t, const std::string*> paths;  // by module
-    std::vector<Found> found;
-  } search = {limits_, {}, {}};
-  auto remember = [](const ModuleOutput& output, Object* module, void* context) {
-    auto* into = static_cast<Search*>(context);
-    const auto path = into->paths.find(uint64_t(reinterpret_cast<uintptr_t>(module)));
-    if (path == into->paths.end() || into->limits.reached()) return;
-    into->found.push_back({output.serial, *path->second + ".out" + output.way});
-  };
-  for (const ModuleName& module : modules) search.paths[module.object] = &module.path;
-  each_module_output(gil_, remember, &search);
+  std::unordered_map<uint64_t, const std::string*> paths;  // by module
+  for (const ModuleName& module : modules) paths[module.object] = &module.path;
+  std::vector<Found> found;
+  each_module_output(gil_, [&](const ModuleOutput& output, Object* module) {
+    const auto path = paths.find(uint64_t(reinterpret_cast<uintptr_t>(module)));
+    if (path == paths.end() || limits_.reached()) return;
+    found.push_back({output.serial, *path->second + ".out" + output.way});
+  });
   std::unordered_map<uint64_t, size_t> rows;
-  for (size_t i = search.found.size(); i-- > 0 && !limits_.reached();) {
-    Found& output = search.found[i];
+  for (size_t i = found.size(); i-- > 0 && !limits_.reached();) {
+    Found& output = found[i];
     if (output.serial > newest_ || rows[output.serial]++ >= kMaxOutputRows) continue;
     names_[output.serial].push_back({ReferenceRoot::output, std::move(output.text)});
   }

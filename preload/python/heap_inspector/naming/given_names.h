@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "dump_generated.h"
-#include "python/bridge.h"
 #include "python/heap_inspector/graph/look_limits.h"
 #include "python/interpreter.h"
+#include "python/program_facts.h"
 
 namespace tensorscope::python::heap_inspector {
 

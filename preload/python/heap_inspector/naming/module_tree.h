@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "python/bridge.h"
 #include "python/heap_inspector/graph/attributes.h"
 #include "python/heap_inspector/graph/object_graph.h"
 #include "python/heap_inspector/graph/object_kinds.h"
 #include "python/heap_inspector/graph/object_paths.h"
 #include "python/heap_inspector/naming/chains.h"
+#include "python/program_facts.h"
 
 namespace tensorscope::python::heap_inspector {
 

@@ -5,10 +5,10 @@
 // Context: heap inspector.
 #pragma once
 
-#include "python/bridge.h"
 #include "python/heap_inspector/graph/attributes.h"
 #include "python/heap_inspector/graph/look_limits.h"
 #include "python/heap_inspector/graph/object_graph.h"
+#include "python/program_facts.h"
 
 namespace tensorscope::python::heap_inspector {
 

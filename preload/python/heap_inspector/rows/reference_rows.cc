@@ -82,14 +82,17 @@ void ReferenceRows::write_references(const TensorObjects::Tensor& tensor, std::s
   left -= std::min(left, given.size());
   if (const std::string_view name = own_name(tensor.object); !name.empty() && left > 0) {
     --left;
-    add(tensor.serial, std::string(name), "", "", UINT32_MAX, 0, ReferenceRoot::user, ReferenceRole::plain);
+    add({.tensor = tensor.serial, .text = name, .root = ReferenceRoot::user});
   }
   const size_t first_holder = out_.references.size();
   for (const LocalReference* local : locals) {
     if (left == 0) break;
     --left;
-    add(tensor.serial, local->name, local->scope, "", UINT32_MAX, 0, ReferenceRoot::local, ReferenceRole::plain,
-        local->call);
+    add({.tensor = tensor.serial,
+         .text = local->name,
+         .scope = local->scope,
+         .root = ReferenceRoot::local,
+         .call = local->call});
   }
   for (const Holder& holder : holders) {
     if (left == 0) break;
@@ -99,7 +102,12 @@ void ReferenceRows::write_references(const TensorObjects::Tensor& tensor, std::s
   const bool alone = first_holder == out_.references.size() && found_.paths.is_root(tensor.object);
   if (alone && found_.graph.outside_references(tensor.object) > int64_t(tensor.kept_by_cpp)) {
     const Root root = *found_.paths.root(tensor.object);
-    add(tensor.serial, root.name, root.scope, "", root.node, 0, root.kind, ReferenceRole::plain, root.call);
+    add({.tensor = tensor.serial,
+         .text = root.name,
+         .scope = root.scope,
+         .node = root.node,
+         .root = root.kind,
+         .call = root.call});
   }
   sort_by_steps(first);
 }
@@ -139,16 +147,23 @@ void ReferenceRows::write_reference(const TensorObjects::Tensor& tensor, const H
   const bool variable =
       position == Chain::Position::globals || kind == Kind::cell || kind == Kind::frame || kind == Kind::generator;
   const bool packed = chain.root == ReferenceRoot::node && chain.text.starts_with("packed");
-  add(tensor.serial, chain.text, chain.scope, variable ? "" : short_class_name(gil_, found_.graph.object(row.holder)),
-      chain.node, chain.steps > 0 ? chain.steps - 1 : 0, chain.root, packed ? ReferenceRole::saved : chain.role,
-      chain.call, chain.begins_at);
+  add({.tensor = tensor.serial,
+       .text = chain.text,
+       .scope = chain.scope,
+       .holder = variable ? "" : short_class_name(gil_, found_.graph.object(row.holder)),
+       .node = chain.node,
+       .steps = chain.steps > 0 ? chain.steps - 1 : 0,
+       .root = chain.root,
+       .role = packed ? ReferenceRole::saved : chain.role,
+       .call = chain.call,
+       .begins_at = chain.begins_at});
   if (chain.within == format::ReferenceWithin::nothing) return;
   if (!out_.within.emplace_back(tensor.serial, out_.strings.intern(chain.text), chain.within)) limits_.memory_ran_out();
 }
 
 void ReferenceRows::write_given(uint64_t serial, const std::vector<GivenName>& names) {
   for (size_t i = 0; i < names.size() && i < kMaxReferenceRows; ++i) {
-    add(serial, names[i].text, "", "", UINT32_MAX, 0, names[i].root, ReferenceRole::plain);
+    add({.tensor = serial, .text = names[i].text, .root = names[i].root});
   }
 }
 
@@ -159,15 +174,13 @@ void ReferenceRows::write_given_names() {
   }
 }
 
-void ReferenceRows::add(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder,
-                        uint32_t node, uint32_t steps, ReferenceRoot root, ReferenceRole role, uint32_t call,
-                        uint32_t begins_at) {
-  const bool room =
-      out_.references.emplace_back(tensor, out_.strings.intern(text), out_.strings.intern(scope),
-                                   out_.strings.intern(holder), root == ReferenceRoot::node ? node : UINT32_MAX,
-                                   uint16_t(std::min<uint32_t>(steps, UINT16_MAX)), root, role) &&
-      out_.call_of.push(found_.beginnings.row_of_call(root, call)) &&
-      out_.begins_at.push(found_.beginnings.row_of_object(begins_at));
+void ReferenceRows::add(const NewRow& row) {
+  const bool room = out_.references.emplace_back(
+                        row.tensor, out_.strings.intern(row.text), out_.strings.intern(row.scope),
+                        out_.strings.intern(row.holder), row.root == ReferenceRoot::node ? row.node : UINT32_MAX,
+                        uint16_t(std::min<uint32_t>(row.steps, UINT16_MAX)), row.root, row.role) &&
+                    out_.call_of.push(found_.beginnings.row_of_call(row.root, row.call)) &&
+                    out_.begins_at.push(found_.beginnings.row_of_object(row.begins_at));
   if (!room) limits_.memory_ran_out();
 }
 

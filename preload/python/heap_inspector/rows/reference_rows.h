@@ -73,9 +73,20 @@ class ReferenceRows {
                         std::span<const LocalReference* const> locals);
   void write_reference(const TensorObjects::Tensor& tensor, const Holder& holder);
   void write_given(uint64_t serial, const std::vector<GivenName>& names);
-  void add(uint64_t tensor, const std::string& text, const std::string& scope, const char* holder, uint32_t node,
-           uint32_t steps, format::ReferenceRoot root, format::ReferenceRole role, uint32_t call = 0,
-           uint32_t begins_at = kNoObject);
+  // What a row says, with texts that are not in the dump yet.
+  struct NewRow {
+    uint64_t tensor;  // its serial
+    std::string_view text;
+    std::string_view scope = "";
+    const char* holder = "";  // its class; "": a variable
+    uint32_t node = UINT32_MAX;
+    uint32_t steps = 0;
+    format::ReferenceRoot root;
+    format::ReferenceRole role = format::ReferenceRole::plain;
+    uint32_t call = 0;
+    uint32_t begins_at = kNoObject;
+  };
+  void add(const NewRow& row);
   void sort_by_steps(size_t first);
   format::WrapperState state(const TensorObjects::Tensor& tensor, size_t variables) const;
   std::string_view own_name(uint32_t tensor) const;

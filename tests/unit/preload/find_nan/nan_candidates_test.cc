@@ -12,10 +12,15 @@ namespace {
 
 class Possibles : public testing::Test {
  protected:
-  uint8_t add(bool nan, const void* node = nullptr) { return findings->add(this, node, describe, &nan); }
-  static void describe(Finding& out, void* context) {
+  uint8_t add(bool nan, const void* node = nullptr) {
+    return findings->add(this, node, [&](Finding& out) {
+      out = {};
+      out.nan = nan;
+    });
+  }
+  static void describe_nan(Finding& out) {
     out = {};
-    out.nan = *static_cast<bool*>(context);
+    out.nan = true;
   }
   std::unique_ptr<NanCandidates> findings = std::make_unique<NanCandidates>();
   int node = 0, other_node = 0;
@@ -105,14 +110,12 @@ TEST_F(Possibles, where_there_is_no_room_a_forgotten_node_gives_way) {
 TEST_F(Possibles, closed_says_no_more) {
   EXPECT_TRUE(findings->close());
   EXPECT_FALSE(findings->close());
-  bool nan = true;
-  EXPECT_FALSE(findings->confirm_at_once(describe, &nan));
+  EXPECT_FALSE(findings->confirm_at_once(describe_nan));
   EXPECT_EQ(findings->later(), 1u);
 }
 
 TEST_F(Possibles, made_anew_in_a_forked_child_nothing_of_the_parents_is_left) {
-  bool nan = true;
-  EXPECT_TRUE(findings->confirm_at_once(describe, &nan));
+  EXPECT_TRUE(findings->confirm_at_once(describe_nan));
   add(true);
   findings->count_unreported();
   make_anew(*findings);

@@ -60,14 +60,6 @@ void churn(Objects& objects, size_t thread, int rounds, std::vector<bool>& alive
   }
 }
 
-struct LookContext {
-  const SnapshotView* view;
-  const Objects* objects;
-  std::vector<std::atomic<uint8_t>>* constructed;
-  size_t looked = 0;
-  size_t destroyed_under_the_look = 0;
-};
-
 TEST_F(ThreadsTest, TheTableEqualsTheTruthAndALookNeverMeetsADeadTensor) {
   auto objects = std::make_unique<Objects>();
   std::vector<std::atomic<uint8_t>> constructed(kThreads * kObjects);
@@ -83,7 +75,7 @@ TEST_F(ThreadsTest, TheTableEqualsTheTruthAndALookNeverMeetsADeadTensor) {
       --running;
     });
   }
-  LookContext context{nullptr, objects.get(), &constructed};
+  size_t looked = 0, destroyed_under_the_look = 0;
   int snapshots = 0;
   while (running.load() > 0 || snapshots < 3) {
     SnapshotView view;
@@ -97,23 +89,18 @@ TEST_F(ThreadsTest, TheTableEqualsTheTruthAndALookNeverMeetsADeadTensor) {
     std::vector<uint64_t> live(view.sites.size, 0);
     for (const AllocationEntry& entry : view.allocations) live[entry.site] += entry.nbytes;
     for (size_t i = 0; i < view.sites.size; ++i) ASSERT_EQ(view.sites[i].bytes_live, live[i]) << "site " << i;
-    context.view = &view;
-    look_at_live(
-        view.tensors, 0, view.tensors.size,
-        [](size_t index, void* opaque) {
-          auto& look = *static_cast<LookContext*>(opaque);
-          const auto* impl = static_cast<const char*>(look.view->tensors[index].impl);
-          const auto* first = &look.objects->bytes[0][0][0];
-          if (impl < first || impl >= first + sizeof(Objects)) return;
-          ++look.looked;
-          const size_t object = size_t(impl - first) / 64;
-          look.destroyed_under_the_look += (*look.constructed)[object].load(std::memory_order_relaxed) == 0;
-        },
-        &context);
+    look_at_live(view.tensors, 0, view.tensors.size, [&](size_t index) {
+      const auto* impl = static_cast<const char*>(view.tensors[index].impl);
+      const auto* first = &objects->bytes[0][0][0];
+      if (impl < first || impl >= first + sizeof(Objects)) return;
+      ++looked;
+      const size_t object = size_t(impl - first) / 64;
+      destroyed_under_the_look += constructed[object].load(std::memory_order_relaxed) == 0;
+    });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_GT(context.looked, 0u);
-  EXPECT_EQ(context.destroyed_under_the_look, 0u);
+  EXPECT_GT(looked, 0u);
+  EXPECT_EQ(destroyed_under_the_look, 0u);
 
   SnapshotView after;
   ASSERT_TRUE(after.take());
@@ -214,8 +201,7 @@ TEST_F(ThreadsTest, ALockThatIsNotGivenBackStopsRecordingInsteadOfTheProgram) {
   unlock_everything();
   // Nothing holds destructors up any more, so nobody is looked at.
   size_t looked = 0;
-  look_at_live(
-      view.tensors, 0, view.tensors.size, [](size_t, void* count) { ++*static_cast<size_t*>(count); }, &looked);
+  look_at_live(view.tensors, 0, view.tensors.size, [&](size_t) { ++looked; });
   EXPECT_EQ(looked, 0u);
   SnapshotView later;
   EXPECT_TRUE(later.take());

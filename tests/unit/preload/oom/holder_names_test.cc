@@ -104,13 +104,5 @@ TEST(MergedNames, WhatHasNoNameIsCountedAsWell) {
   EXPECT_EQ(merged_names({{"cache['big']", 4096}, {"", 1024, 3}}), "cache['big'] (4.0 KiB) and 3 more (1.0 KiB)");
 }
 
-TEST(Unqualified, ClassNames) {
-  EXPECT_EQ(unqualified("N5torch8autograd9generated13ReluBackward0E"), "ReluBackward0");
-  EXPECT_EQ(unqualified("4Node"), "Node");
-  EXPECT_EQ(unqualified(""), "");
-  EXPECT_EQ(unqualified("N5torchE"), "torch");
-  EXPECT_EQ(unqualified("N99torchE"), "");
-}
-
 }  // namespace
 }  // namespace tensorscope::oom

@@ -9,6 +9,7 @@
 
 #include "live/tensor_serial.h"
 #include "python/bridge.h"
+#include "python/exit_dump.h"
 #include "python/interpreter.h"
 #include "stacks/python/python_interpreter.h"
 #include "stacks/python/python_stack.h"

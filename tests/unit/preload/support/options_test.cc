@@ -34,12 +34,10 @@ class OptionsTest : public testing::Test {
   }
   static std::map<std::string, std::string> visited() {
     std::map<std::string, std::string> rows;
-    visit_options(
-        [](const char* name, const char* value, const char* help, void* context) {
-          EXPECT_STRNE(help, "");
-          (*static_cast<std::map<std::string, std::string>*>(context))[name] = value;
-        },
-        &rows);
+    visit_options([&](const char* name, const char* value, const char* help) {
+      EXPECT_STRNE(help, "");
+      rows[name] = value;
+    });
     return rows;
   }
 

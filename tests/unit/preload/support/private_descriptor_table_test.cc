@@ -42,8 +42,7 @@ struct Seen {
   bool signals_blocked = false, own = false;
 };
 
-void look(void* argument) {
-  auto& seen = *static_cast<Seen*>(argument);
+void look(Seen& seen) {
   seen.open = open_numbers();
   if (pipe(seen.opened) != 0) return;
   seen.thread = syscall(SYS_gettid);
@@ -57,7 +56,7 @@ TEST(OwnDescriptors, OfOneCallAreAnEmptyTableAndClosedAtItsEnd) {
   if (under_qemu()) GTEST_SKIP() << kNoOwnDescriptors;
   const std::vector<int> before = open_numbers();
   Seen seen;
-  ASSERT_TRUE(run_with_private_descriptors(look, &seen));
+  ASSERT_TRUE(run_with_private_descriptors([&] { look(seen); }));
   EXPECT_EQ(seen.open, std::vector<int>());
   EXPECT_EQ(seen.opened[0], 0);
   EXPECT_EQ(open_numbers(), before);
@@ -75,23 +74,18 @@ TEST(OwnDescriptors, ThePipeOfAThreadThatReadsEndsWithItsLastWriter) {
   if (under_qemu()) GTEST_SKIP() << kNoOwnDescriptors;
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  struct Both {
-    std::atomic<bool> inside{false}, read{false};
-  } both;
+  std::atomic<bool> inside{false}, was_read{false};
   std::thread other([&] {
-    while (!both.inside) std::this_thread::yield();
+    while (!inside) std::this_thread::yield();
     close(ends[1]);
     char byte;
     EXPECT_EQ(read(ends[0], &byte, 1), 0);  // a copy that is open would leave this waiting
-    both.read = true;
+    was_read = true;
   });
-  ASSERT_TRUE(run_with_private_descriptors(
-      [](void* argument) {
-        auto& both = *static_cast<Both*>(argument);
-        both.inside = true;
-        while (!both.read) syscall(SYS_sched_yield);
-      },
-      &both));
+  ASSERT_TRUE(run_with_private_descriptors([&] {
+    inside = true;
+    while (!was_read) syscall(SYS_sched_yield);
+  }));
   other.join();
   close(ends[0]);
 }
@@ -107,10 +101,10 @@ TEST(OwnDescriptors, OfAThreadAreThoseOfTheThreadsThatItMakes) {
       kStackBytes,
       [](void* argument) -> void* {
         auto& both = *static_cast<Both*>(argument);
-        look(&both.maker);
+        look(both.maker);
         pthread_t made;
         const auto of_made = [](void* seen) -> void* {
-          look(seen);
+          look(*static_cast<Seen*>(seen));
           return nullptr;
         };
         if (start_helper_thread(kStackBytes, of_made, &both.made, &made)) pthread_join(made, nullptr);
@@ -129,10 +123,10 @@ TEST(OwnDescriptors, AServerReadsForOtherThreadsAndElseAThreadOfOneCall) {
   if (under_qemu()) GTEST_SKIP() << kNoOwnDescriptors;
   static bool served;
   served = false;
-  set_descriptor_server([](void (*function)(void*), void* argument) {
+  set_descriptor_server([](FunctionRef<void()> function) {
     if (served) return false;
     served = true;
-    function(argument);
+    function();
     return true;
   });
   const int free_number = dup(STDERR_FILENO);
@@ -173,7 +167,7 @@ struct OnTheSide {
 
 void* go_to_the_programs_side(void* argument) {
   auto& seen = *static_cast<Seen*>(argument);
-  while (!run_on_programs_side([&] { look(&seen); })) sched_yield();
+  while (!run_on_programs_side([&] { look(seen); })) sched_yield();
   pthread_t made;
   const auto of_made = [](void* seen) -> void* {
     static_cast<Seen*>(seen)->open = open_numbers();
@@ -206,9 +200,8 @@ TEST(ProgramsSide, IsNotThereForAThreadWithOwnDescriptorsBeforeItBegins) {
   bool here = false;
   EXPECT_TRUE(run_on_programs_side([&] { here = true; }));  // this thread has the program's
   EXPECT_TRUE(here);
-  static bool asked;
-  asked = true;
-  ASSERT_TRUE(run_with_private_descriptors([](void*) { asked = run_on_programs_side([] {}); }, nullptr));
+  bool asked = true;
+  ASSERT_TRUE(run_with_private_descriptors([&] { asked = run_on_programs_side([] {}); }));
   EXPECT_FALSE(asked);
 }
 

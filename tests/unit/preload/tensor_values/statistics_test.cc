@@ -219,14 +219,10 @@ TEST(Statistics, a_view_counts_its_own_elements_in_their_order) {
   const std::vector<int64_t> sizes = {2000, 2, 3}, strides = {1, 6000, 2000};  // transposed, longer than a piece
   const TensorView view = view_of(data, sizes, strides, kFloat, false);
   std::vector<float> seen;
-  each_piece(
-      view,
-      [](const void* elements, int64_t count, void* context) {
-        const float* x = static_cast<const float*>(elements);
-        static_cast<std::vector<float>*>(context)->insert(static_cast<std::vector<float>*>(context)->end(), x,
-                                                          x + count);
-      },
-      &seen);
+  each_piece(view, [&](const void* elements, int64_t count) {
+    const float* x = static_cast<const float*>(elements);
+    seen.insert(seen.end(), x, x + count);
+  });
   ASSERT_EQ(seen.size(), data.size());
   for (size_t i = 0, at = 0; i < 2000; ++i) {
     for (size_t j = 0; j < 2; ++j) {

@@ -20,14 +20,21 @@ namespace {
 using Objects = std::set<std::pair<std::string, std::pair<uint64_t, const void*>>>;
 
 // Names, places and program headers: the latter by their address, or a count where a copy may be shown.
-Objects objects_of(int (*walk)(int (*)(dl_phdr_info*, size_t, void*), void*)) {
+int add(Objects& objects, const dl_phdr_info& info) {
+  objects.insert({info.dlpi_name, {info.dlpi_addr, info.dlpi_phdr}});
+  return 0;
+}
+
+Objects walked_objects() {
   Objects objects;
-  walk(
-      [](dl_phdr_info* info, size_t, void* context) {
-        static_cast<Objects*>(context)->insert({info->dlpi_name, {info->dlpi_addr, info->dlpi_phdr}});
-        return 0;
-      },
-      &objects);
+  walk_loaded_objects([&](const dl_phdr_info& info) { return add(objects, info); });
+  return objects;
+}
+
+Objects objects_of_the_loader() {
+  Objects objects;
+  dl_iterate_phdr([](dl_phdr_info* info, size_t, void* objects) { return add(*static_cast<Objects*>(objects), *info); },
+                  &objects);
   return objects;
 }
 
@@ -53,20 +60,18 @@ TEST(LoaderWalk, AForkWaitsForTheEndOfAWalk) {
   static std::atomic<bool> ended;
   sem_init(&inside, 0, 0);
   std::thread walker([] {
-    walk_loaded_objects(
-        [](dl_phdr_info*, size_t, void*) {
-          sem_post(&inside);
-          usleep(100'000);
-          ended = true;
-          return 1;
-        },
-        nullptr);
+    walk_loaded_objects([](const dl_phdr_info&) {
+      sem_post(&inside);
+      usleep(100'000);
+      ended = true;
+      return 1;
+    });
   });
   sem_wait(&inside);
   const pid_t child = fork_as_the_hooks_do();
   if (child == 0) {
     alarm(60);
-    const bool whole = objects_of(walk_loaded_objects) == objects_of(dl_iterate_phdr);
+    const bool whole = walked_objects() == objects_of_the_loader();
     _exit(ended && LoaderWalk() && whole ? 0 : 1);
   }
   walker.join();
@@ -75,7 +80,7 @@ TEST(LoaderWalk, AForkWaitsForTheEndOfAWalk) {
 
 TEST(LoaderWalk, AWalkWaitsForTheEndOfAFork) {
   hold_loader_walks();
-  EXPECT_FALSE(objects_of(walk_loaded_objects).empty());  // the forking thread's own need not
+  EXPECT_FALSE(walked_objects().empty());  // the forking thread's own need not
   std::atomic<bool> released{false};
   std::atomic<bool> begun{false};
   std::thread walker([&] {
@@ -97,7 +102,7 @@ TEST(LoaderWalk, AThreadThatForksInItsOwnWalkKeepsTheLock) {
   const pid_t child = fork_as_the_hooks_do();
   if (child == 0) {
     alarm(60);
-    _exit(walk && !objects_of(walk_loaded_objects).empty() ? 0 : 1);
+    _exit(walk && !walked_objects().empty() ? 0 : 1);
   }
   EXPECT_EQ(exit_status(child), 0);
 }
@@ -107,22 +112,20 @@ TEST(LoaderWalk, AWalkThatDoesNotEndCostsTheChildTheLockAlone) {
   static sem_t inside, go;
   sem_init(&inside, 0, 0);
   sem_init(&go, 0, 0);
-  const Objects before = objects_of(dl_iterate_phdr);
+  const Objects before = objects_of_the_loader();
   std::thread walker([] {
-    walk_loaded_objects(
-        [](dl_phdr_info*, size_t, void*) {
-          sem_post(&inside);
-          sem_wait(&go);
-          return 1;
-        },
-        nullptr);
+    walk_loaded_objects([](const dl_phdr_info&) {
+      sem_post(&inside);
+      sem_wait(&go);
+      return 1;
+    });
   });
   sem_wait(&inside);
   const pid_t child = fork_as_the_hooks_do();
   if (child == 0) {
     alarm(60);
     size_t known = 0;
-    for (const auto& object : objects_of(walk_loaded_objects)) known += before.contains(object);
+    for (const auto& object : walked_objects()) known += before.contains(object);
     // The vdso is not in the debuggers' list of every glibc.
     _exit(!LoaderWalk() && known + 1 >= before.size() ? 0 : 1);
   }

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// tensorscope_attach() of include/tensorscope/tensorscope.h.
+#include <stdio.h>
+
+#include "collector/settings_file.h"
+#include "hooks/activation.h"
+#include "hooks/attach.h"
+#include "support/state.h"
+#include "tensorscope/tensorscope.h"
+
+extern "C" __attribute__((visibility("default"))) int tensorscope_attach(const char* settings, char* message,
+                                                                         size_t size) {
+  using namespace tensorscope;
+  const auto answer = [&](int status, const char* text) {
+    if (message != nullptr && size != 0) snprintf(message, size, "%s", text);
+    return status;
+  };
+  if (g_state.load(std::memory_order_acquire) != State::dormant) {
+    const bool off = g_state.load(std::memory_order_acquire) == State::off;
+    return answer(TENSORSCOPE_FAILED, off ? off_reason() : "tensorscope is active in this process already");
+  }
+  hooks::mark_attached();
+  wake_with(settings);
+  if (!is_recording()) return answer(TENSORSCOPE_FAILED, off_reason() ? off_reason() : "another thread starts it");
+  collector::show_settings(settings);
+  return answer(TENSORSCOPE_OK, "");
+}
