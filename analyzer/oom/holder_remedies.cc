@@ -16,7 +16,7 @@ namespace tensorscope::analyzer::oom {
 namespace {
 
 constexpr size_t kMaxHolders = 4;
-constexpr size_t kMaxAsked = 12;    // each asks for a walk over the graph
+constexpr size_t kMaxAsked = 12;    // each needs a walk over the graph
 constexpr size_t kMaxTogether = 3;  // holders of the same tensors
 
 // "records[3].loss" is in "records[*]".
