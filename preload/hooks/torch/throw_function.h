@@ -4,7 +4,7 @@
 //
 // Context: any thread that throws, perhaps with the loader's lock held. No malloc. The first throw of each object
 // searches the loaded objects (some 20 us), later ones compare a few addresses until an object is unloaded, which
-// the loader's counter shows (until_unload.h). Where only one object defines the function, as nearly always, that
+// the loader's counter shows (unload_epoch_cache.h). Where only one object defines the function, as nearly always, that
 // is all; else dlsym() decides, which takes the loader's lock.
 #pragma once
 
