@@ -11,6 +11,8 @@ const char* name(LeakKind kind) {
       return "state-not-detached";
     case LeakKind::stray_leaf:
       return "stray-leaf";
+    case LeakKind::autocast_cache:
+      return "autocast-cache";
     case LeakKind::two_dtypes:
       return "two-dtypes";
     case LeakKind::small_view:
@@ -49,6 +51,8 @@ const char* name(Remark::Reason reason) {
       return "slows";
     case Remark::Reason::follows_parameters:
       return "follows-parameters";
+    case Remark::Reason::seldom_larger:
+      return "seldom-larger";
   }
   return "";
 }

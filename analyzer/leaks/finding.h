@@ -16,6 +16,7 @@ enum class LeakKind : uint8_t {
   accumulated_graph,   // a loss that is kept or summed up keeps every step's saved tensors
   state_not_detached,  // the graph of a variable reaches back through all steps
   stray_leaf,          // accumulates gradient, but no optimizer uses it
+  autocast_cache,      // casts of parameters that autocast keeps until its context ends
   two_dtypes,          // one parameter, kept in two dtypes
   small_view,          // keeps a storage of which it uses little
   reference_cycle,     // garbage that refers to itself
@@ -118,6 +119,7 @@ enum class Advice : uint8_t {
   end_threads,
   close_generators,
   bound_cpp,
+  clear_autocast_cache,
   break_cycle,
   cycle_at_exit,
   drop_traceback,
@@ -176,8 +178,9 @@ struct LeakFinding {
 // What grows and is no finding.
 struct Remark {
   enum class Reason : uint8_t {
-    slows,              // by less and less: a later dump shows whether it ends
-    follows_parameters  // kept for parameters that are trained
+    slows,               // by less and less: a later dump shows whether it ends
+    follows_parameters,  // kept for parameters that are trained
+    seldom_larger        // a tensor that is replaced by a larger one, and not in every interval
   } reason = Reason::slows;
   LeakFinding what;
 };

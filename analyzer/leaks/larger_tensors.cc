@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor that stays the same and whose storage is made larger each time: `buffer.resize_(n)`, `x.data = longer`.
+// A tensor that stays the same and whose storage is made larger each time: `buffer.resize_(n)`, `x.data = longer`. And
+// a variable whose tensor is replaced by a larger one now and then: capacity that doubles.
 #include "dump/sort_by_serial.h"
 #include "leaks/leak_analysis.h"
 
@@ -47,6 +48,40 @@ void find_larger_tensors(LeakAnalysis& analysis) {
     finding.growth = std::move(growth);
     finding.tensors.assign(storage.tensors.begin(), storage.tensors.end());
     analysis.add(std::move(finding));
+  }
+}
+
+namespace {
+
+// A variable that has one tensor in each dump: it stays, and where it was replaced, the new one is larger.
+bool is_seldom_replaced(const LeakAnalysis& analysis, const Series& series) {
+  bool stayed = false;
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
+    if (series.members[i].size() != 1) return false;
+    if (i == 0) continue;
+    const bool same = analysis.view(i).dump.tensors[series.members[i][0]].serial ==
+                      analysis.view(i - 1).dump.tensors[series.members[i - 1][0]].serial;
+    stayed |= same;
+    if (!same && series.growth.bytes[i] <= series.growth.bytes[i - 1]) return false;
+  }
+  return stayed;
+}
+
+}  // namespace
+
+void find_seldom_larger(LeakAnalysis& analysis) {
+  for (const Series& series : analysis.series()) {
+    if (series.growth.added_bytes() < int64_t(kMinGrowth) || !is_seldom_replaced(analysis, series)) continue;
+    const std::vector<uint32_t>& tensor = series.members.back();
+    if (analysis.explained(tensor)) continue;
+    LeakFinding what;
+    what.kind = LeakKind::larger_tensor;
+    what.holders = {analysis.label(series)};
+    what.growth = series.growth;
+    what.bytes = what.growth.bytes.back();
+    what.site = analysis.site_of(tensor);
+    what.tensors = tensor;
+    analysis.add_remark(Remark::Reason::seldom_larger, std::move(what));
   }
 }
 

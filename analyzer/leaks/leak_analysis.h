@@ -115,11 +115,14 @@ std::optional<LeakFinding> unreachable_cycles(const LeakAnalysis& analysis, bool
 void find_graph_cycles(LeakAnalysis& analysis);
 void find_small_views(LeakAnalysis& analysis);
 void find_kept_graphs(LeakAnalysis& analysis);
+void find_autocast_cache(LeakAnalysis& analysis);
 void find_stray_leaves(LeakAnalysis& analysis);
 void find_two_dtypes(LeakAnalysis& analysis);
 void find_gone_parameters(LeakAnalysis& analysis);
 void find_state_of_parameters(LeakAnalysis& analysis);
 void find_larger_tensors(LeakAnalysis& analysis);
+// Adds remarks.
+void find_seldom_larger(LeakAnalysis& analysis);
 void find_containers(LeakAnalysis& analysis);
 void find_unfinished_calls(LeakAnalysis& analysis);
 void find_cpp_storage(LeakAnalysis& analysis);

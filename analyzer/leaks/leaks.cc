@@ -194,10 +194,10 @@ Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   for (const View& view : views) result.bytes.push_back(view.selection.bytes());
   LeakAnalysis analysis(std::move(views), unfiltered);
   result.weak = analysis.timeline().weak();
-  for (auto* family :
-       {find_tracebacks, find_graph_cycles, find_cycles, find_small_views, find_kept_graphs, find_gone_parameters,
-        find_state_of_parameters, find_stray_leaves, find_two_dtypes, find_larger_tensors, find_containers,
-        find_unfinished_calls, find_cpp_storage, find_loose_nodes, find_process_memory, find_child_processes}) {
+  for (auto* family : {find_tracebacks, find_graph_cycles, find_cycles, find_small_views, find_autocast_cache,
+                       find_kept_graphs, find_gone_parameters, find_state_of_parameters, find_stray_leaves,
+                       find_two_dtypes, find_larger_tensors, find_containers, find_unfinished_calls, find_cpp_storage,
+                       find_seldom_larger, find_loose_nodes, find_process_memory, find_child_processes}) {
     family(analysis);
   }
   result.findings = analysis.take_findings();

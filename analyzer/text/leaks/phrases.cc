@@ -67,6 +67,8 @@ const char* title(LeakKind kind) {
       return "state that is not detached between steps";
     case LeakKind::stray_leaf:
       return "leaf that accumulates gradient but is in no optimizer";
+    case LeakKind::autocast_cache:
+      return "parameters that torch's autocast keeps";
     case LeakKind::two_dtypes:
       return "parameter kept in two dtypes";
     case LeakKind::small_view:
@@ -110,6 +112,8 @@ std::string holder_phrase(const LeakFinding& finding) {
       return first + " (optimizer)";
     case LeakKind::cpp_only:
       return "C++ code";
+    case LeakKind::autocast_cache:
+      return "autocast's cache of casts, each with its parameter and gradient";
     case LeakKind::process_memory:
       return "the process, outside tensors";
     case LeakKind::child_processes:
@@ -177,6 +181,9 @@ std::string advice_phrase(const LeakFinding& finding) {
       return "these generators or coroutines are never finished: call close() on them, or drop what refers to them";
     case Advice::bound_cpp:
       return "look for a cache without a limit in C++ code, or an extension that does not free its tensors";
+    case Advice::clear_autocast_cache:
+      return "enter torch.autocast in each step instead of around all of them: its cache lives until the context ends; "
+             "torch.clear_autocast_cache() empties it, cache_enabled=False does without";
     case Advice::break_cycle:
       return "break the cycle, or call gc.collect() more often: reference counting cannot free these objects";
     case Advice::cycle_at_exit:

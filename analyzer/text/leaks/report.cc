@@ -69,6 +69,10 @@ const char* reason_words(analyzer::Remark::Reason reason) {
       return "it grows by less and less, as a cache that becomes warm; a later dump shows whether it ends";
     case analyzer::Remark::Reason::follows_parameters:
       return "gradients and optimizer state became more as more parameters are trained";
+    case analyzer::Remark::Reason::seldom_larger:
+      return "it is replaced by a larger one now and then, as a buffer that doubles when it is full; dumps further "
+             "apart "
+             "show whether this goes on";
   }
   return "";
 }
@@ -320,18 +324,19 @@ std::string passing_cycles_text(const Leaks& leaks) {
 }
 
 std::string finding_headline(const LeakFinding& finding, const std::string& first_dump) {
+  constexpr int kMaxHolder = 160;  // a chain of exceptions is as long as the program ran
   const Growth& growth = finding.growth;
   const bool nodes = finding.kind == LeakKind::graph_nodes;
   std::string text = nodes ? text::count(growth.count.back()) + " graph nodes" : text::bytes(finding.bytes);
   switch (finding.kind) {
     case LeakKind::two_dtypes:
-      text += " in copies: " + text::holder_phrase(finding);
+      text += " in copies: " + text::cut(text::holder_phrase(finding), kMaxHolder, text::Cut::middle);
       break;
     case LeakKind::graph_cycle:
       text += " held by a reference cycle through the autograd graph";
       break;
     default:
-      text += " held by " + text::holder_phrase(finding);
+      text += " held by " + text::cut(text::holder_phrase(finding), kMaxHolder, text::Cut::middle);
   }
   if (growth.bytes.size() < 2 || (same(growth.bytes) && same(growth.count))) return text;
   if (about_bytes(finding)) {

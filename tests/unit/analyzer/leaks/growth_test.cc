@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Covers: analyzer/leaks/larger_inputs.cc
+// Covers: analyzer/leaks/{larger_inputs,larger_tensors}.cc
 #include "leaks/growth.h"
 
 #include <gtest/gtest.h>
@@ -186,6 +186,22 @@ TEST(Growth, OnlyWhatAFilterPasses) {
   filter.functions = {"other"};
   Dumps run([](Scene& scene) { one_a_step(scene, 1, scene.steps()); }, {10, 20, 30}, filter);
   EXPECT_FALSE(run.leaks.found());
+}
+
+// Capacity that doubles: 1, 2 and 2 of what step 5 and 15 have made.
+TEST(Growth, ATensorThatIsSeldomReplacedByALargerOneIsARemark) {
+  const auto bank = [](bool again) {
+    return Dumps([again](Scene& scene) {
+      const int made = scene.steps() < 15 ? 5 : scene.steps() >= 25 && again ? 25 : 15;
+      scene.kept(serial_at(made, 10), made * 4096, scene.site(3), "bank.rows");
+    });
+  };
+  Dumps run = bank(false);
+  EXPECT_FALSE(run.leaks.found());
+  ASSERT_EQ(run.leaks.remarks.size(), 1u);
+  EXPECT_EQ(run.leaks.remarks[0].reason, Remark::Reason::seldom_larger);
+  EXPECT_EQ(run.leaks.remarks[0].what.holders.at(0), "train.py: bank.rows");
+  EXPECT_TRUE(bank(true).leaks.remarks.empty());  // in every interval, as a batch of another length
 }
 
 }  // namespace

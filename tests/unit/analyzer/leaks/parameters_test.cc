@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Covers: analyzer/leaks/parameter_state.cc
+// Covers: analyzer/leaks/{autocast_cache,parameter_state}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -223,6 +223,37 @@ TEST(TwoDtypes, ACastThatIsKept) {
   EXPECT_THAT(Dumps([](Scene& scene) { cast_copy(scene, true); }, {1}).kinds(), ElementsAre("two-dtypes"));
   EXPECT_THAT(Dumps([](Scene& scene) { cast_copy(scene, false); }, {1}).kinds(), ElementsAre());
   EXPECT_THAT(Dumps([](Scene& scene) { cast_copy(scene, false); }, {1, 2}).kinds(), ElementsAre());
+}
+
+// A model of one step whose cast only C++ holds: the node of the cast keeps its weight, and that its gradient.
+void cast_of_a_step(Scene& scene, int step) {
+  TensorSpec gradient = scene.plain(testing::serial_at(step, 20), 2048, scene.site(5));
+  scene.add(gradient);
+  TensorSpec weight = scene.plain(testing::serial_at(step, 1), 2048, scene.site(3));
+  weight.flags = kTrained;
+  weight.grad = gradient.address;
+  const uint64_t leaf = scene.add(weight);
+  const uint32_t accumulate = scene.builder.graph_node({.class_name = testing::kAccumulate,
+                                                        .address = 0x500000000000 + uint64_t(step) * 512,
+                                                        .flags = uint8_t(format::GraphNodeFlag::accumulates)});
+  testing::SavedSpec slot;
+  slot.tensor = leaf;
+  scene.builder.saved(accumulate, slot);
+  const uint32_t cast = scene.node(testing::serial_at(step, 8), testing::kToCopy, {accumulate});
+  TensorSpec copy = scene.plain(testing::serial_at(step, 10), 1024, scene.site(4));
+  copy.grad_fn = scene.builder.graph_address(cast);
+  scene.add(copy);
+}
+
+TEST(AutocastCache, CastsOfEveryStepThatOnlyCppHolds) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) cast_of_a_step(scene, step);
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("autocast-cache"));
+  EXPECT_EQ(run.only().bytes, 30u * (4096 + 8192 + 8192));
+  EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{10, 20, 30}));
+  // Those of the step that runs.
+  EXPECT_THAT(Dumps([](Scene& scene) { cast_of_a_step(scene, scene.steps()); }).kinds(), ElementsAre());
 }
 
 // A parameter in a group with its gradient, and so many tensors of state that steps have made for it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words of findings, where not all that may hold something was seen.
 #include "text/leaks/phrases.h"
+#include "text/leaks/report.h"
 
 #include <gtest/gtest.h>
 
@@ -32,6 +33,18 @@ TEST(LeaksWords, WhyTheHolderOfAPlaceIsUnknown) {
   EXPECT_EQ(advice_phrase(place), "holder unknown: the search for names ended early");
   place.names_detail = "this interpreter keeps the attributes of objects elsewhere than was known";
   EXPECT_EQ(advice_phrase(place), "holder unknown: " + place.names_detail);
+}
+
+TEST(LeaksWords, AChainOfAnyLengthKeepsItsRootAndItsEnd) {
+  LeakFinding finding;
+  finding.kind = LeakKind::traceback;
+  std::string chain = "Pruned in train (trials.py: failures[0]";
+  for (int i = 0; i < 100; ++i) chain += ".__context__";
+  finding.holders = {chain + ": weights)"};
+  const std::string line = finding_headline(finding, "first.tscope");
+  EXPECT_LT(line.size(), 200u);
+  EXPECT_NE(line.find("failures[0]"), std::string::npos);
+  EXPECT_NE(line.find(": weights)"), std::string::npos);
 }
 
 }  // namespace
