@@ -12,21 +12,20 @@ std::pair<double, double> kept_in_half(const Device& device) {
   return device.is_cpu() ? std::pair(0.1, 1.0) : std::pair(0.5, 0.5);
 }
 
-void scale_what_grows(Replay& replay, ReplayEdit& edit, size_t change, uint32_t replay_block, double least,
-                      double most) {
-  const Growth whole = replay.growths[replay.blocks[replay_block].growth];
+void scale_what_grows(Replay& replay, ReplayEdit& edit, size_t change, uint32_t piece, double least, double most) {
+  const Growth whole = replay.growths[replay.blocks[piece].growth];
   if (!whole.varies()) return;
-  ReplayBlock rest = replay.blocks[replay_block];
+  ReplayBlock rest = replay.blocks[piece];
   rest.like = rest.block;
   rest.block = kNone;
   rest.growth = replay.add(Growth::constant(whole.constant_part()));
-  ReplayBlock& growing = replay.blocks[replay_block];
+  ReplayBlock& growing = replay.blocks[piece];
   growing.growth = replay.add(whole.growing_part());
   growing.factor *= (least + most) / 2;
   growing.unsure = (most - least) / (most + least);
   const uint32_t number = replay.add(rest);
   edit.make(change, number);
-  if (edit.freed(replay_block) != SIZE_MAX) edit.free(edit.freed(replay_block), number);
+  if (edit.freed(piece) != SIZE_MAX) edit.free(edit.freed(piece), number);
 }
 
 }  // namespace tensorscope::analyzer::forecast

@@ -16,9 +16,8 @@ bool is_byte_buffer(const Block& block);
 // The least and the most of what grows of it that may be there in 16 bits, as parts.
 std::pair<double, double> kept_in_half(const Device& device);
 
-// `change` makes the replay block. What grows of it has between `least` and `most` of its bytes; the rest becomes a
-// replay block of its own.
-void scale_what_grows(Replay& replay, ReplayEdit& edit, size_t change, uint32_t replay_block, double least,
-                      double most);
+// `change` makes the piece. What grows of it has between `least` and `most` of its bytes; the rest becomes a piece of
+// its own.
+void scale_what_grows(Replay& replay, ReplayEdit& edit, size_t change, uint32_t piece, double least, double most);
 
 }  // namespace tensorscope::analyzer::forecast

@@ -171,12 +171,12 @@ LargestSize Outcomes::largest(const Replay& replay, size_t size, double limit) c
   at[size] = low + 1;
   const size_t over = first_over(replay, at, limit);
   if (over >= replay.changes.size()) return result;
-  const ReplayBlock& replay_block = replay.blocks[replay.changes[over].block];
-  result.first_over_bytes = replay.growths[replay_block.growth].bytes(at) * replay_block.factor;
-  if (replay_block.block != kNone) {
-    result.first_over = place_of(base(), replay_block.block);
+  const ReplayBlock& piece = replay.blocks[replay.changes[over].block];
+  result.first_over_bytes = replay.growths[piece.growth].bytes(at) * piece.factor;
+  if (piece.block != kNone) {
+    result.first_over = place_of(base(), piece.block);
   } else {
-    result.first_over = analyzer::text(replay_block.category);
+    result.first_over = analyzer::text(piece.category);
   }
   return result;
 }

@@ -35,7 +35,7 @@ class Autocaster {
     for (const Value& value : inputs_.values()) free_casts(value);
     for (size_t i = 0; i < replay_.changes.size(); ++i) {
       const auto [piece, made] = replay_.changes[i];
-      if (!made || replay_.blocks[piece].block == kNone || operations_.of_replay_block[piece] == kNone) continue;
+      if (!made || replay_.blocks[piece].block == kNone || operations_.of_piece[piece] == kNone) continue;
       if (base_.blocks[replay_.blocks[piece].block].backward) backward(i, piece);
     }
     edit_.apply(replay_);
@@ -397,7 +397,7 @@ class Autocaster {
 
   // A gradient of what an operation was given has that type; one of a weight is made in 16 bits and cast.
   void backward(size_t i, uint32_t piece) {
-    const uint32_t index = operations_.of_replay_block[piece];
+    const uint32_t index = operations_.of_piece[piece];
     const Operation& operation = operations_.all[index];
     const bool lower = operation.traits.rule == CastRule::lower && !operation.traits.in_attention_math;
     if (lower) halve_workspace(i, piece, {0.5, 0.5});

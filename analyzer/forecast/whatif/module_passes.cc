@@ -65,31 +65,31 @@ void ModulePasses::find_modules(const std::vector<std::string>& patterns) {
   }
 }
 
-bool ModulePasses::is_forward(uint32_t replay_block) const {
-  const Block& block = base_.blocks[replay_.blocks[replay_block].place()];
+bool ModulePasses::is_forward(uint32_t piece) const {
+  const Block& block = base_.blocks[replay_.blocks[piece].place()];
   return !block.backward && !block.optimizer;
 }
-bool ModulePasses::is_saved(uint32_t replay_block) const {
-  const Category c = replay_.blocks[replay_block].category;
-  if (replay_.blocks[replay_block].block == kNone) return is_forward(replay_block) && c == Category::saved_activation;
-  const Block& block = base_.blocks[replay_.blocks[replay_block].block];
-  return is_forward(replay_block) && block.past_backward && c != Category::parameter && c != Category::buffer &&
+bool ModulePasses::is_saved(uint32_t piece) const {
+  const Category c = replay_.blocks[piece].category;
+  if (replay_.blocks[piece].block == kNone) return is_forward(piece) && c == Category::saved_activation;
+  const Block& block = base_.blocks[replay_.blocks[piece].block];
+  return is_forward(piece) && block.past_backward && c != Category::parameter && c != Category::buffer &&
          c != Category::gradient;
 }
 
-const std::string& ModulePasses::path_of(uint32_t replay_block) {
-  const Block& block = base_.blocks[replay_.blocks[replay_block].place()];
+const std::string& ModulePasses::path_of(uint32_t piece) {
+  const Block& block = base_.blocks[replay_.blocks[piece].place()];
   const auto [found, fresh] = paths_.try_emplace(uint64_t(block.site) << 32 | block.forward);
-  if (fresh) found->second = base_.modules(replay_.blocks[replay_block].place());
+  if (fresh) found->second = base_.modules(replay_.blocks[piece].place());
   return found->second;
 }
 
-// Whether modules around a pass, or beside it, have made such a block of a replay block's type before it.
+// Whether modules around a pass, or beside it, have made such a block of a piece's type before it.
 template <typename Test>
-bool ModulePasses::made_before(const Pass& pass, uint32_t replay_block, Test test) const {
-  const Block& own = base_.blocks[replay_.blocks[replay_block].block];
+bool ModulePasses::made_before(const Pass& pass, uint32_t piece, Test test) const {
+  const Block& own = base_.blocks[replay_.blocks[piece].block];
   if (!own.shape_known || base_.numel(own) == 0) return false;
-  for (size_t i = made_[replay_block] + 1; i < pass.begin; ++i) {
+  for (size_t i = made_[piece] + 1; i < pass.begin; ++i) {
     const auto [other, made] = replay_.changes[i];
     const uint32_t number = replay_.blocks[other].block;
     if (!made || number == kNone || instance_[other] != 0 || !is_forward(other)) continue;
@@ -99,19 +99,18 @@ bool ModulePasses::made_before(const Pass& pass, uint32_t replay_block, Test tes
   return false;
 }
 // What it was made for, then: a sum of two embeddings, a sum over layers, a concatenation.
-bool ModulePasses::used_before(const Pass& pass, uint32_t replay_block) const {
-  return made_before(pass, replay_block, [&](const Block& own, const Block& block) {
+bool ModulePasses::used_before(const Pass& pass, uint32_t piece) const {
+  return made_before(pass, piece, [&](const Block& own, const Block& block) {
     return base_.numel(block) != 0 && base_.numel(block) % base_.numel(own) == 0;
   });
 }
-bool ModulePasses::summed_before(const Pass& pass, uint32_t replay_block) const {
-  return made_before(pass, replay_block,
+bool ModulePasses::summed_before(const Pass& pass, uint32_t piece) const {
+  return made_before(pass, piece,
                      [&](const Block& own, const Block& block) { return base_.numel(block) == base_.numel(own); });
 }
-bool ModulePasses::concatenated_before(const Pass& pass, uint32_t replay_block) const {
-  return made_before(pass, replay_block, [&](const Block& own, const Block& block) {
-    return part_of(base_.shape(own), base_.shape(block));
-  });
+bool ModulePasses::concatenated_before(const Pass& pass, uint32_t piece) const {
+  return made_before(
+      pass, piece, [&](const Block& own, const Block& block) { return part_of(base_.shape(own), base_.shape(block)); });
 }
 
 // Forward of a module begins with its first block and ends with the next block made outside of it.
@@ -120,17 +119,17 @@ void ModulePasses::find_passes() {
   freed_.assign(replay_.blocks.size(), SIZE_MAX);
   made_.assign(replay_.blocks.size(), 0);
   for (size_t i = 0; i < replay_.changes.size(); ++i) {
-    const auto [replay_block, made] = replay_.changes[i];
-    (made ? made_ : freed_)[replay_block] = i;
-    const uint32_t place = replay_.blocks[replay_block].place();
+    const auto [piece, made] = replay_.changes[i];
+    (made ? made_ : freed_)[piece] = i;
+    const uint32_t place = replay_.blocks[piece].place();
     if (made && place != kNone && base_.blocks[place].backward) backward_.push_back(i);
   }
   for (size_t i = 0; i < replay_.changes.size(); ++i) {
-    const auto [replay_block, made] = replay_.changes[i];
-    if (replay_.blocks[replay_block].place() == kNone || !made) continue;
-    const uint32_t instance = instance_[replay_block];
+    const auto [piece, made] = replay_.changes[i];
+    if (replay_.blocks[piece].place() == kNone || !made) continue;
+    const uint32_t instance = instance_[piece];
     for (auto at = open.begin(); at != open.end();) {
-      if (at->first == instance && is_forward(replay_block)) {
+      if (at->first == instance && is_forward(piece)) {
         ++at;
         continue;
       }
@@ -138,12 +137,12 @@ void ModulePasses::find_passes() {
       at = open.erase(at);
     }
     if (instance == 0) continue;
-    if (is_forward(replay_block)) {
+    if (is_forward(piece)) {
       const auto [found, fresh] = open.try_emplace(instance, passes_.size());
       if (fresh) passes_.push_back({.begin = i, .end = i, .instance = instance});
       Pass& pass = passes_[found->second];
       pass.end = i;
-      if (is_saved(replay_block)) pass.saved.push_back(replay_block);
+      if (is_saved(piece)) pass.saved.push_back(piece);
     } else if (const auto found = waiting.find(instance); found != waiting.end()) {
       Pass& pass = passes_[found->second];
       if (pass.again == SIZE_MAX) pass.again = i;
@@ -166,16 +165,15 @@ void ModulePasses::finish(Pass& pass) const {
   // What another what-if frees before backward begins is not saved.
   const size_t until = pass.begins == SIZE_MAX ? pass.end : pass.begins;
   if (pass.result == kNone) take_result(pass, until);
-  std::erase_if(pass.saved, [&](uint32_t replay_block) { return freed_[replay_block] <= until; });
-  for (uint32_t replay_block : pass.saved) {
-    if (freed_[replay_block] != SIZE_MAX && freed_[replay_block] > pass.end)
-      pass.again = std::min(pass.again, freed_[replay_block]);
+  std::erase_if(pass.saved, [&](uint32_t piece) { return freed_[piece] <= until; });
+  for (uint32_t piece : pass.saved) {
+    if (freed_[piece] != SIZE_MAX && freed_[piece] > pass.end) pass.again = std::min(pass.again, freed_[piece]);
   }
 }
 
 void ModulePasses::take_result(Pass& pass, size_t until) const {
   const auto result = std::find_if(pass.saved.rbegin(), pass.saved.rend(),
-                                   [&](uint32_t replay_block) { return replay_.blocks[replay_block].block != kNone; });
+                                   [&](uint32_t piece) { return replay_.blocks[piece].block != kNone; });
   if (result == pass.saved.rend()) return;
   if (freed_[*result] <= until) pass.result = *result;
   pass.saved.erase(std::next(result).base());
@@ -188,12 +186,10 @@ uint32_t ModulePasses::given_on(const Pass& pass, const Pass& next) const {
   size_t returns = next.end;
   while (returns + 1 < replay_.changes.size() && !replay_.changes[returns + 1].made) ++returns;
   for (size_t i = pass.end + 1; i-- > pass.begin;) {
-    const auto [replay_block, made] = replay_.changes[i];
-    if (!made || instance_[replay_block] != pass.instance || replay_.blocks[replay_block].block == kNone ||
-        !is_forward(replay_block))
+    const auto [piece, made] = replay_.changes[i];
+    if (!made || instance_[piece] != pass.instance || replay_.blocks[piece].block == kNone || !is_forward(piece))
       continue;
-    if (freed_[replay_block] > next.end && freed_[replay_block] <= returns && !summed_before(next, replay_block))
-      return replay_block;
+    if (freed_[piece] > next.end && freed_[piece] <= returns && !summed_before(next, piece)) return piece;
   }
   return kNone;
 }

@@ -17,23 +17,23 @@ Replay checkpointed(ModelScene& scene) {
   return with_changes(replay, scene.base, kCheckpointed);
 }
 
-// How often a replay block is made and freed, and whether it is alive after a change of the base.
+// How often a piece is made and freed, and whether it is alive after a change of the base.
 struct Life {
   int made = 0, freed = 0;
 };
-Life life_of(const Replay& replay, uint32_t replay_block) {
+Life life_of(const Replay& replay, uint32_t piece) {
   Life life;
   for (const auto [one, made] : replay.changes) {
-    if (one == replay_block) ++(made ? life.made : life.freed);
+    if (one == piece) ++(made ? life.made : life.freed);
   }
   return life;
 }
 
-bool alive_before(const Replay& replay, uint32_t replay_block, uint32_t other) {
+bool alive_before(const Replay& replay, uint32_t piece, uint32_t other) {
   bool alive = false;
   for (const auto [one, made] : replay.changes) {
     if (one == other && made) return alive;
-    if (one == replay_block) alive = made;
+    if (one == piece) alive = made;
   }
   return false;
 }
