@@ -7,6 +7,7 @@
 
 #include "dump_generated.h"
 #include "leaks/retention.h"
+#include "oom/forward_site.h"
 #include "support/dotted_path.h"
 
 namespace tensorscope::analyzer::oom {
@@ -47,8 +48,7 @@ ModuleInputs::ModuleInputs(const View& view) : view_(view), consumers_(view.dump
 }
 
 const std::string& ModuleInputs::path(uint32_t node) const {
-  const uint32_t seen = view_.dump.graph.nodes[node].seen;
-  return view_.places.module_path(seen == kNone ? 0 : view_.dump.nodes[seen].site);
+  return view_.places.module_path(forward_site(view_.dump, node));
 }
 
 uint64_t ModuleInputs::not_kept(const std::set<std::string>& modules) const {

@@ -16,6 +16,7 @@
 #include "support/clock.h"
 #include "support/enough_memory.h"
 #include "support/small_file.h"
+#include "support/status.h"
 
 namespace tensorscope::dump {
 
@@ -76,26 +77,27 @@ class OpenFile final : public UndoneScope {
   int fd_;
 };
 
-const char* read_all(MappingSums& sums) {
+Status read_all(MappingSums& sums) {
+  constexpr Status not_understood = Status::failed("/proc/self/smaps could not be understood");
   char text[12288];  // a line has a path of 4 KiB at most
-  if (read_small_file("/proc/self/status", text, 4096) == 0) return "/proc/self/status cannot be read";
+  if (read_small_file("/proc/self/status", text, 4096) == 0) return Status::failed("/proc/self/status cannot be read");
   if (number_after(text, "VmRSS:") * 1024 > kMaxResident)
-    return "skipped: the process is so large that it would take too long";
+    return Status::failed("skipped: the process is so large that it would take too long");
   const ForkGateScope gate;  // no child inherits the descriptor
   const OpenFile file("/proc/self/smaps");
-  if (!gate || !file) return "/proc/self/smaps cannot be read";
+  if (!gate || !file) return Status::failed("/proc/self/smaps cannot be read");
   const uint64_t begin = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
   size_t kept = 0;
   for (;;) {
     const ssize_t got = file.read(text + kept, sizeof(text) - kept);
-    if (got < 0) return "/proc/self/smaps cannot be read";
-    if (got == 0) return kept == 0 ? "" : "/proc/self/smaps could not be understood";
+    if (got < 0) return Status::failed("/proc/self/smaps cannot be read");
+    if (got == 0) return kept == 0 ? Status::done() : not_understood;
     const size_t size = kept + size_t(got), taken = sums.take({text, size});
     kept = size - taken;
     memmove(text, text + taken, kept);
-    if (kept == sizeof(text)) return "/proc/self/smaps could not be understood";
-    if (memory_is_short()) return "not enough memory";
-    if (read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin > kLongestReadNs) return "it took too long";
+    if (kept == sizeof(text)) return not_understood;
+    if (memory_is_short()) return Status::failed("not enough memory");
+    if (read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin > kLongestReadNs) return Status::failed("it took too long");
   }
 }
 
@@ -160,11 +162,11 @@ void read_mappings(Mappings& mappings) {
   mappings.detail = "not enough memory";
   run_or_abandon_on_oom([&] {
     MappingSums sums;
-    const char* detail = read_all(sums);
+    const Status all = read_all(sums);
     std::vector<Mapping> rows;
-    if (*detail == 0) rows = sums.largest();
+    if (all) rows = sums.largest();
     mappings.rows = std::move(rows);
-    mappings.detail = detail;
+    mappings.detail = all.why();
   });
 }
 

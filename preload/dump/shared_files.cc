@@ -17,6 +17,7 @@
 #include "support/clock.h"
 #include "support/copy_text.h"
 #include "support/small_file.h"
+#include "support/status.h"
 #include "support/timed_thread.h"
 
 namespace tensorscope::dump {
@@ -170,18 +171,21 @@ void look_on_this_thread(TimedThread::Shared& shared) {
 
 constinit const TimedThread::Kind kKind = {"tensorscope-shm", look_on_this_thread, &g_looking};
 
-const char* look_on_a_thread(SharedFiles& found, bool others) {
+// Done: all of them were looked at. `found.looked`: some were.
+Status look_on_a_thread(SharedFiles& found, bool others) {
   TimedThread thread;
-  if (thread.prepare(kKind, sizeof(Look)) != TimedThread::Prepared::yes) return "no thread can look at them";
+  if (thread.prepare(kKind, sizeof(Look)) != TimedThread::Prepared::yes)
+    return Status::failed("no thread can look at them");
   Look& look = *thread.shared<Look>();
   look.others = others;
-  if (!thread.start(kPatienceNs)) return "no thread can look at them";
-  if (!thread.wait()) return "it took too long";
+  if (!thread.start(kPatienceNs)) return Status::failed("no thread can look at them");
+  if (!thread.wait()) return Status::failed("it took too long");
   found.looked = true;
   found.count = look.count;
   std::copy(look.holders, look.holders + look.count, found.holders);
-  if (look.ended_early) return "not all of them: it took too long";
-  return look.unreadable ? "not those of processes that this user may not look at" : "";
+  if (look.ended_early) return Status::failed("not all of them: it took too long");
+  if (look.unreadable) return Status::failed("not those of processes that this user may not look at");
+  return Status::done();
 }
 
 }  // namespace
@@ -190,12 +194,12 @@ void look_at_shared_files(const Failure* failure, SharedFiles& found) {
   found.space = shared_memory();
   const bool failed = failure != nullptr && failure->limit == SystemLimit::shared_memory;
   const bool few_left = found.space.left < found.space.limit / 4;
-  if (found.space.is_set() && (failed || few_left)) found.detail = look_on_a_thread(found, true);
+  if (found.space.is_set() && (failed || few_left)) found.detail = look_on_a_thread(found, true).why();
 }
 
 uint64_t shared_bytes_of_this_process() {
   SharedFiles found;
-  look_on_a_thread(found, false);
+  static_cast<void>(look_on_a_thread(found, false));  // found.count says whether its own were
   return found.count > 0 ? found.holders[0].bytes : 0;
 }
 

@@ -173,9 +173,9 @@ void learn_layout(const live::SnapshotView& view, torch::MetadataReader& reader)
     const live::TensorEntry& entry = view.tensors[index];
     if (!entry.released) finder.add(entry.impl);
   });
-  const char* why = "";
-  const torch::TensorLayout layout = finder.result(&why);
-  reader.use_layout(layout, why);
+  torch::TensorLayout layout;
+  const Status found = finder.result(layout);
+  reader.use_layout(layout, found.why());
 }
 
 bool write_tensors(const live::SnapshotView& view, torch::MetadataReader* reader, StringTable& strings, ChunkSink& file,

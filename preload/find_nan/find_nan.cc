@@ -333,12 +333,13 @@ void start_find_nan(const FindNanActions& actions) {
   g_actions = actions;
   const bool resolved = torch::resolve_torch_functions(g_nan_functions);
   resolve("_ZN3c108GradMode10is_enabledEv", g_gradients_enabled);
-  const char* why = "no memory for the records of threads";
-  if (resolved && start_operation_threads())
-    why = torch_events::trace_operations({enter_operation, leave_operation, outside});
-  if (why != nullptr) {
-    say("--find-nan is off: %s", why);
-    return set_coverage(Subject::find_nan, Seen::no, why);
+  Status started = Status::failed("no memory for the records of threads");
+  if (resolved && start_operation_threads()) {
+    started = torch_events::trace_operations({enter_operation, leave_operation, outside});
+  }
+  if (!started) {
+    say("--find-nan is off: %s", started.why());
+    return set_coverage(Subject::find_nan, Seen::no, started.why());
   }
   start_device_checks(take_device_finding);
   g_on.store(true, std::memory_order_release);

@@ -82,36 +82,37 @@ ptrdiff_t offset_of_entry(const Gil& gil, Object* function, Object* other) {
   return gil->PyVectorcall_Function || gil->_PyFunction_Vectorcall ? offset : 0;
 }
 
-const char* replace_entry(const Gil& gil) {
+Status replace_entry(const Gil& gil) {
   Object* module = entry(gil, module_globals(gil, "torch.nn.modules.module"), "Module");
   if (!module || !heap_inspector::check_type_fields(gil) || !is_a(gil, module, gil->PyType_Type)) {
-    return "torch.nn.Module is not a class as CPython has them";
+    return Status::failed("torch.nn.Module is not a class as CPython has them");
   }
   Object* function = entry(gil, heap_inspector::class_dict_of(module), "_call_impl");
   Object* other = entry(gil, heap_inspector::class_dict_of(module), "register_forward_hook");
   for (const Object* each : {function, other}) {
-    if (!each || !is_exactly(each, gil->PyFunction_Type)) return "torch.nn.Module has other functions than were known";
+    if (!each || !is_exactly(each, gil->PyFunction_Type))
+      return Status::failed("torch.nn.Module has other functions than were known");
   }
   const ptrdiff_t offset = offset_of_entry(gil, function, other);
-  if (offset == 0) return "this interpreter enters its functions in another way";
+  if (offset == 0) return Status::failed("this interpreter enters its functions in another way");
   g_interpreters_entry = *entry_of(function, offset);
   if (gil->PyFunction_SetVectorcall) {
     gil->PyFunction_SetVectorcall(function, entered);
   } else {
     *entry_of(function, offset) = entered;
   }
-  return nullptr;
+  return Status::done();
 }
 
 }  // namespace
 
-const char* observe_module_calls(const Gil& gil, const ModuleCallObserver& observer) {
-  if (g_observer_count == kMaxObservers) return "too many observers of module calls";
+Status observe_module_calls(const Gil& gil, const ModuleCallObserver& observer) {
+  if (g_observer_count == kMaxObservers) return Status::failed("too many observers of module calls");
   if (!g_interpreters_entry) {
-    if (const char* why = replace_entry(gil)) return why;
+    if (const Status replaced = replace_entry(gil); !replaced) return replaced;
   }
   g_observers[g_observer_count++] = observer;
-  return nullptr;
+  return Status::done();
 }
 
 }  // namespace tensorscope::python

@@ -16,6 +16,7 @@
 #include <cstddef>
 
 #include "python/interpreter.h"
+#include "support/status.h"
 
 namespace tensorscope::python {
 
@@ -35,8 +36,7 @@ struct ModuleCallObserver {
   void (*ends)(const Gil& gil, const ModuleCall& call);
 };
 
-// From now on, until the process ends; at most four. Null: done; else why not, a literal. torch.nn has been imported
-// whole.
-const char* observe_module_calls(const Gil& gil, const ModuleCallObserver& observer);
+// From now on, until the process ends; at most four. torch.nn has been imported whole.
+Status observe_module_calls(const Gil& gil, const ModuleCallObserver& observer);
 
 }  // namespace tensorscope::python

@@ -96,8 +96,8 @@ bool record_module_outputs(const Gil& gil) {
     set_coverage(Subject::module_outputs, Seen::no, "torch.nn was not imported yet");
     return false;
   }
-  const char* const why = observe_module_calls(gil, {nullptr, record});
-  set_coverage(Subject::module_outputs, why ? Seen::no : Seen::yes, why ? why : "");
+  const Status observed = observe_module_calls(gil, {nullptr, record});
+  set_coverage(Subject::module_outputs, observed ? Seen::yes : Seen::no, observed.why());
   return true;
 }
 

@@ -52,7 +52,7 @@ bool parse_share_or_size(std::string_view text, ShareOrSize& out) {
   bool on = false;
   ShareOrSize value;
   if (!(parse_on_off(text, on) && !on) && !parse_percent(text, value.hundredths) &&
-      parse_option_value(text, value.bytes) != nullptr) {
+      !parse_option_value(text, value.bytes)) {
     return false;
   }
   out = value;
@@ -61,32 +61,32 @@ bool parse_share_or_size(std::string_view text, ShareOrSize& out) {
 
 }  // namespace
 
-const char* parse_option_value(std::string_view text, bool& out) {
-  return parse_on_off(text, out) ? nullptr : "on or off (1 or 0)";
+Status parse_option_value(std::string_view text, bool& out) {
+  return parse_on_off(text, out) ? Status::done() : Status::failed("on or off (1 or 0)");
 }
 
-const char* parse_option_value(std::string_view text, int& signal_out) {
+Status parse_option_value(std::string_view text, int& signal_out) {
   bool on = false;
   if (parse_on_off(text, on) && !on) {
     signal_out = 0;
-    return nullptr;
+    return Status::done();
   }
   int number = -1;
   const bool is_number = parse_number(text, number);
   for (const rules::SignalName& known : rules::kSignals) {
     if (is_number ? number == known.number : text == known.name || text == known.name + 3) {
       signal_out = known.number;
-      return nullptr;
+      return Status::done();
     }
   }
   if (is_number && number >= SIGRTMIN && number <= SIGRTMAX) {
     signal_out = number;
-    return nullptr;
+    return Status::done();
   }
-  return "the name or number of a signal that can be handled, or off";
+  return Status::failed("the name or number of a signal that can be handled, or off");
 }
 
-const char* parse_option_value(std::string_view text, ExitDump& out) {
+Status parse_option_value(std::string_view text, ExitDump& out) {
   if (text == "auto") {
     out = ExitDump::automatic;
   } else if (text == "always") {
@@ -94,12 +94,12 @@ const char* parse_option_value(std::string_view text, ExitDump& out) {
   } else if (text == "never") {
     out = ExitDump::never;
   } else {
-    return "auto, always or never";
+    return Status::failed("auto, always or never");
   }
-  return nullptr;
+  return Status::done();
 }
 
-const char* parse_option_value(std::string_view text, CuptiMode& out) {
+Status parse_option_value(std::string_view text, CuptiMode& out) {
   bool on = false;
   if (parse_on_off(text, on)) {
     out = on ? CuptiMode::memory : CuptiMode::off;
@@ -108,44 +108,44 @@ const char* parse_option_value(std::string_view text, CuptiMode& out) {
   } else if (text == "activity") {
     out = CuptiMode::activity;
   } else {
-    return "off, memory (1) or activity";
+    return Status::failed("off, memory (1) or activity");
   }
-  return nullptr;
+  return Status::done();
 }
 
-const char* parse_option_value(std::string_view text, FindNanMode& out) {
+Status parse_option_value(std::string_view text, FindNanMode& out) {
   bool on = false;
   if (parse_on_off(text, on)) {
     out = on ? FindNanMode::on : FindNanMode::off;
   } else if (text == "stop") {
     out = FindNanMode::stop;
   } else {
-    return "off, on or stop";
+    return Status::failed("off, on or stop");
   }
-  return nullptr;
+  return Status::done();
 }
 
-const char* parse_option_value(std::string_view text, const char*& out) {
+Status parse_option_value(std::string_view text, const char*& out) {
   const char* copy = g_texts.copy(text);
-  if (copy == nullptr) return "a shorter value (not enough memory)";
+  if (copy == nullptr) return Status::failed("a shorter value (not enough memory)");
   out = copy;
-  return nullptr;
+  return Status::done();
 }
 
-const char* parse_option_value(std::string_view text, unsigned& milliseconds_out) {
-  return parse_number(text, milliseconds_out) ? nullptr : "a number of milliseconds";
+Status parse_option_value(std::string_view text, unsigned& milliseconds_out) {
+  return parse_number(text, milliseconds_out) ? Status::done() : Status::failed("a number of milliseconds");
 }
 
-const char* parse_option_value(std::string_view text, uint16_t& count_out) {
-  return parse_number(text, count_out) ? nullptr : "a number up to 65535";
+Status parse_option_value(std::string_view text, uint16_t& count_out) {
+  return parse_number(text, count_out) ? Status::done() : Status::failed("a number up to 65535");
 }
 
-const char* parse_option_value(std::string_view text, uint64_t& bytes_out) {
+Status parse_option_value(std::string_view text, uint64_t& bytes_out) {
   static constexpr const char* kExpected = "a number of bytes, or of K, M or G (as in 512M)";
   int shift = 0;
   if (text.size() > 2 && text.ends_with("iB")) {
     text.remove_suffix(2);
-    if (text.back() >= '0' && text.back() <= '9') return kExpected;
+    if (text.back() >= '0' && text.back() <= '9') return Status::failed(kExpected);
   }
   if (!text.empty()) {
     switch (text.back()) {
@@ -167,23 +167,22 @@ const char* parse_option_value(std::string_view text, uint64_t& bytes_out) {
   }
   if (shift != 0) text.remove_suffix(1);
   uint64_t number = 0;
-  if (!parse_number(text, number) || number > (UINT64_MAX >> shift)) return kExpected;
+  if (!parse_number(text, number) || number > (UINT64_MAX >> shift)) return Status::failed(kExpected);
   bytes_out = number << shift;
-  return nullptr;
+  return Status::done();
 }
 
-const char* parse_option_value(std::string_view text, NativeStacks& out) {
+Status parse_option_value(std::string_view text, NativeStacks& out) {
   constexpr uint64_t kMin = 1 << 10;
   NativeStacks value;
-  if (!parse_on_off(text, value.on) &&
-      (parse_option_value(text, value.from_bytes) != nullptr || value.from_bytes < kMin)) {
-    return "on, off or a size (as in 64K)";
+  if (!parse_on_off(text, value.on) && (!parse_option_value(text, value.from_bytes) || value.from_bytes < kMin)) {
+    return Status::failed("on, off or a size (as in 64K)");
   }
   out = value;
-  return nullptr;
+  return Status::done();
 }
 
-const char* parse_option_value(std::string_view text, RecordWindow& out) {
+Status parse_option_value(std::string_view text, RecordWindow& out) {
   static constexpr const char* kExpected = "a time or a size (as in 10min or 2GiB), or off";
   constexpr struct {
     std::string_view name;
@@ -193,32 +192,34 @@ const char* parse_option_value(std::string_view text, RecordWindow& out) {
   bool on = false;
   if (parse_on_off(text, on) && !on) {
     out = value;
-    return nullptr;
+    return Status::done();
   }
   for (const auto& unit : kUnits) {
     if (!text.ends_with(unit.name)) continue;
     uint32_t count = 0;
-    if (!parse_number(text.substr(0, text.size() - unit.name.size()), count) || count == 0) return kExpected;
+    if (!parse_number(text.substr(0, text.size() - unit.name.size()), count) || count == 0)
+      return Status::failed(kExpected);
     value.seconds = count * unit.seconds;
     out = value;
-    return nullptr;
+    return Status::done();
   }
   constexpr uint64_t kMin = 1 << 20;
-  if (parse_option_value(text, value.bytes) != nullptr) return kExpected;
-  if (value.bytes < kMin) return "a time or a size from 1 MiB on (as in 10min or 2GiB), or off";
+  if (!parse_option_value(text, value.bytes)) return Status::failed(kExpected);
+  if (value.bytes < kMin) return Status::failed("a time or a size from 1 MiB on (as in 10min or 2GiB), or off");
   out = value;
-  return nullptr;
+  return Status::done();
 }
 
-const char* parse_option_value(std::string_view text, ShareOrSize& out) {
-  return parse_share_or_size(text, out) ? nullptr : "a share or a size (as in 10% or 512M), or off";
+Status parse_option_value(std::string_view text, ShareOrSize& out) {
+  return parse_share_or_size(text, out) ? Status::done()
+                                        : Status::failed("a share or a size (as in 10% or 512M), or off");
 }
 
-const char* parse_option_value(std::string_view text, ShareOfLimit& out) {
+Status parse_option_value(std::string_view text, ShareOfLimit& out) {
   ShareOfLimit value;
   const bool valid = parse_share_or_size(text, value) && value.hundredths < 100 * 100;
   if (valid) out = value;
-  return valid ? nullptr : "a share under 100% or a size (as in 5% or 512M), or off";
+  return valid ? Status::done() : Status::failed("a share under 100% or a size (as in 5% or 512M), or off");
 }
 
 uint64_t ShareOrSize::of(uint64_t whole) const {

@@ -9,25 +9,26 @@
 #include <string_view>
 
 #include "support/option_types.h"
+#include "support/status.h"
 
 namespace tensorscope {
 
 inline constexpr size_t kOptionTextBytes = 64;
 
-// Null and `out` set, or what the value should have been ("on or off"), with `out` left as it was.
-const char* parse_option_value(std::string_view text, bool& out);
-const char* parse_option_value(std::string_view text, int& signal_out);  // 0: none
-const char* parse_option_value(std::string_view text, ExitDump& out);
-const char* parse_option_value(std::string_view text, CuptiMode& out);
-const char* parse_option_value(std::string_view text, FindNanMode& out);
-const char* parse_option_value(std::string_view text, const char*& out);  // copied
-const char* parse_option_value(std::string_view text, unsigned& milliseconds_out);
-const char* parse_option_value(std::string_view text, uint16_t& count_out);
-const char* parse_option_value(std::string_view text, uint64_t& bytes_out);
-const char* parse_option_value(std::string_view text, NativeStacks& out);
-const char* parse_option_value(std::string_view text, RecordWindow& out);
-const char* parse_option_value(std::string_view text, ShareOrSize& out);
-const char* parse_option_value(std::string_view text, ShareOfLimit& out);
+// Done, and `out` set; else why() is what the value should have been ("on or off"), and `out` is as it was.
+Status parse_option_value(std::string_view text, bool& out);
+Status parse_option_value(std::string_view text, int& signal_out);  // 0: none
+Status parse_option_value(std::string_view text, ExitDump& out);
+Status parse_option_value(std::string_view text, CuptiMode& out);
+Status parse_option_value(std::string_view text, FindNanMode& out);
+Status parse_option_value(std::string_view text, const char*& out);  // copied
+Status parse_option_value(std::string_view text, unsigned& milliseconds_out);
+Status parse_option_value(std::string_view text, uint16_t& count_out);
+Status parse_option_value(std::string_view text, uint64_t& bytes_out);
+Status parse_option_value(std::string_view text, NativeStacks& out);
+Status parse_option_value(std::string_view text, RecordWindow& out);
+Status parse_option_value(std::string_view text, ShareOrSize& out);
+Status parse_option_value(std::string_view text, ShareOfLimit& out);
 
 // The value as it may be given. `buffer` has kOptionTextBytes; the result is in it or lives as long as the value.
 const char* format_option_value(bool value, char* buffer);

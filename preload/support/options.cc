@@ -29,10 +29,10 @@ int shown(std::string_view text) { return int(std::min<size_t>(text.size(), 60))
 template <typename T>
 void parse_option(const char* variable, std::string_view text, T& field) {
   if (text.empty()) return;  // as if it were not set
-  const char* expected = parse_option_value(text, field);
-  if (expected == nullptr) return;
+  const Status parsed = parse_option_value(text, field);
+  if (parsed) return;
   char buffer[kOptionTextBytes];
-  say("invalid value '%.*s' for %s; expected %s. Using %s.", shown(text), text.data(), variable, expected,
+  say("invalid value '%.*s' for %s; expected %s. Using %s.", shown(text), text.data(), variable, parsed.why(),
       format_option_value(field, buffer));
 }
 

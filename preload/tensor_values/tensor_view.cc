@@ -60,9 +60,8 @@ Readable learn(const void* impl) {
     torch::ObjectClasses& classes = loaded->classes;
     torch::LayoutFinder finder(torch, classes);
     finder.add(impl);
-    const char* why = "";
-    const torch::TensorLayout layout = finder.result(&why);
-    const void* storage = layout.known() ? torch::storage_of(layout, impl, classes) : nullptr;
+    torch::TensorLayout layout;
+    const void* storage = finder.result(layout) ? torch::storage_of(layout, impl, classes) : nullptr;
     if (storage) {
       constexpr const char* kOtherForms[] = {"Conjugate", "Negative", "ZeroTensor"};
       g_forms = {layout,     torch::word_at(impl, 0), torch::word_at(storage, 0),

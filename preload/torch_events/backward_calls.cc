@@ -253,14 +253,14 @@ void forget_old(Forwards& forwards) {
 
 }  // namespace
 
-const char* follow_forwards() {
-  if (g_backward) return nullptr;
+Status follow_forwards() {
+  if (g_backward) return Status::done();
   const LoadedObject torch = find_object("libtorch_cpu.so");
   if (torch) g_peek = reinterpret_cast<uint64_t (*)()>(torch.find(kPeek));
   if (torch) g_task = reinterpret_cast<int (*)()>(torch.find(kTask));
-  if (!g_peek) return "this torch has no sequence numbers";
+  if (!g_peek) return Status::failed("this torch has no sequence numbers");
   g_backward = new (std::nothrow) BackwardState;
-  return g_backward ? nullptr : "not enough memory";
+  return g_backward ? Status::done() : Status::failed("not enough memory");
 }
 
 void learn_from_new_node(const void* node) {
@@ -281,7 +281,7 @@ void learn_from_new_node(const void* node) {
 
 bool knows_nodes() { return g_sequence_word.load(std::memory_order_relaxed) >= 0; }
 
-const char* follow_backward(live::DeviceSlot device) {
+Status follow_backward(live::DeviceSlot device) {
   g_device.store(device, std::memory_order_relaxed);
   return trace_backward({node_begins, node_ends});
 }

@@ -9,19 +9,20 @@
 #include <cstdint>
 
 #include "live/device_table.h"
+#include "support/status.h"
 #include "values_generated.h"
 
 namespace tensorscope::torch_events {
 
-// Before what follows; once torch is loaded. Null, or why it cannot be; a literal.
-const char* follow_forwards();
+// Before what follows; once torch is loaded.
+Status follow_forwards();
 
 // A node that this thread has made last: where its sequence number lies is learnt from some of them.
 void learn_from_new_node(const void* node);
 bool knows_nodes();
 
-// Registers with torch for the nodes that run. Null, or why it cannot be; a literal. Once.
-const char* follow_backward(live::DeviceSlot device);
+// Registers with torch for the nodes that run. Once.
+Status follow_backward(live::DeviceSlot device);
 // From now on rows have this device's memory.
 void follow_backward_on(live::DeviceSlot device);
 

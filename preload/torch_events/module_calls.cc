@@ -321,14 +321,15 @@ bool register_hooks(const Gil& gil) {
     steps_are_counted();
   }
   if (g_calls->settings.follow_operations || g_calls->settings.record_calls) {
-    const char* why = follow_forwards();
-    if (!why && g_calls->settings.record_calls) why = follow_backward(g_calls->device);
-    if (why) count_loss("backward", why);
-    g_calls->tries_left = why ? 0 : kMaxTries;
+    Status followed = follow_forwards();
+    if (followed && g_calls->settings.record_calls) followed = follow_backward(g_calls->device);
+    if (!followed) count_loss("backward", followed.why());
+    g_calls->tries_left = followed ? kMaxTries : 0;
   }
   if (g_calls->settings.record_calls) follow_saved_tensors();
   if (!hooks) count_loss("steps", "the hooks could not be registered with torch.optim");
-  if (const char* why = python::observe_module_calls(gil, {begins, ends})) count_loss("calls", why);
+  const Status observed = python::observe_module_calls(gil, {begins, ends});
+  if (!observed) count_loss("calls", observed.why());
   return true;
 }
 

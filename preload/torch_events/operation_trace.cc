@@ -308,37 +308,37 @@ bool Operation::writes_out() const {
   return overload != nullptr && is_out_overload(overload);
 }
 
-const char* trace_operations(const OperationListener& listener) {
+Status trace_operations(const OperationListener& listener) {
   const LoadedObject torch = find_object("libtorch_cpu.so");
-  if (!torch) return "libtorch_cpu.so is not loaded";
+  if (!torch) return Status::failed("libtorch_cpu.so is not loaded");
   const auto find = [&](const char* name, auto& function) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(torch.find(name));
     return function != nullptr;
   };
   if (!find(kAddGlobalCallback, g_torch.add_global_callback) || !find(kName, g_torch.name) ||
       !find(kInputCount, g_torch.input_count) || !find(kOutputCount, g_torch.output_count)) {
-    return "this torch has no at::addGlobalCallback";
+    return Status::failed("this torch has no at::addGlobalCallback");
   }
   find(kOverload, g_torch.overload_name);
   const int count = g_listener_count.load(std::memory_order_relaxed);
-  if (count == kMaxListeners) return "two parts of the profiler follow operations already";
+  if (count == kMaxListeners) return Status::failed("two parts of the profiler follow operations already");
   g_listeners[count] = listener;
   g_listener_count.store(count + 1, std::memory_order_release);
   if (count == 0) g_of_operations.store(g_torch.add_global_callback({on_start, on_end}), std::memory_order_relaxed);
-  return nullptr;
+  return Status::done();
 }
 
-const char* trace_backward(const BackwardListener& listener) {
+Status trace_backward(const BackwardListener& listener) {
   const LoadedObject torch = find_object("libtorch_cpu.so");
   using Add = uint64_t (*)(Callback);
   const auto add = torch ? reinterpret_cast<Add>(torch.find(kAddGlobalCallback)) : nullptr;
-  if (!add) return "this torch has no at::addGlobalCallback";
+  if (!add) return Status::failed("this torch has no at::addGlobalCallback");
   g_backward_listener = listener;
   constexpr uint8_t kBackwardOnly[sizeof Callback::flags] = {0, 1};
   Callback callback = {on_node_start, on_node_end};
   memcpy(callback.flags, kBackwardOnly, sizeof callback.flags);
   g_of_nodes.store(add(callback), std::memory_order_relaxed);
-  return nullptr;
+  return Status::done();
 }
 
 bool program_follows_operations() {

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "support/function_ref.h"
+#include "support/status.h"
 
 namespace tensorscope::torch_events {
 
@@ -99,8 +100,8 @@ struct OperationListener {
   void (*outside)();
 };
 
-// Adds one of at most two. Null, or why it cannot be; a literal. Context: activation.
-const char* trace_operations(const OperationListener& listener);
+// Adds one of at most two. Context: activation.
+Status trace_operations(const OperationListener& listener);
 
 // Called at the begin and at the end of each autograd node, on the thread that runs it, under no guard: with the same
 // RecordFunction both times. An exception may leave the end out.
@@ -111,8 +112,8 @@ struct BackwardListener {
 // Operations that began, or whose results came, before their place was known.
 uint64_t operations_not_followed();
 
-// One listener. Null, or why it cannot be; a literal.
-const char* trace_backward(const BackwardListener& listener);
+// One listener.
+Status trace_backward(const BackwardListener& listener);
 
 // True if somebody else in the process (an execution trace, a profiler of all threads, the program) follows the
 // operations of every thread, too. Context: with the GIL; while it looks, for a microsecond, operations of other

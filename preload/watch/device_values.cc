@@ -42,18 +42,18 @@ using values_file::ValueParts;
 // What tensorscope_take() answers.
 enum class Answer : int8_t { taken, no_room, no_buffers, too_large, not_now, off };
 
-const char* text_of_answer(Answer answer) {
+Status status_of(Answer answer) {
   switch (answer) {
     case Answer::taken:
-      return nullptr;
+      return Status::done();
     case Answer::no_room:
-      return "copies from the device are slower than the program";
+      return Status::failed("copies from the device are slower than the program");
     case Answer::too_large:
-      return "larger than the buffer for values of devices (32 MiB)";
+      return Status::failed("larger than the buffer for values of devices (32 MiB)");
     case Answer::not_now:
-      return "while a CUDA graph was captured, or inside vmap or a dispatch mode";
+      return Status::failed("while a CUDA graph was captured, or inside vmap or a dispatch mode");
     default:
-      return "values on devices could not be taken";
+      return Status::failed("values on devices could not be taken");
   }
 }
 
@@ -270,9 +270,9 @@ bool is_taken_on_device(Readable readable, const TensorView& view) {
 
 bool prepares_buffers() { return t_prepares; }
 
-const char* take_on_device(const Gil& gil, DeviceValue value) {
+Status take_on_device(const Gil& gil, DeviceValue value) {
   if (!g_device_way) g_device_way = new (std::nothrow) DeviceWay;
-  if (!g_device_way) return "not enough memory";
+  if (!g_device_way) return Status::failed("not enough memory");
   DeviceWay& way = *g_device_way;
   Object *error = nullptr, *what = nullptr, *traceback = nullptr;
   gil->PyErr_Fetch(&error, &what, &traceback);
@@ -288,7 +288,7 @@ const char* take_on_device(const Gil& gil, DeviceValue value) {
     gil->PyErr_Clear();
   }
   if (error) gil->PyErr_Restore(error, what, traceback);
-  return text_of_answer(answer);
+  return status_of(answer);
 }
 
 }  // namespace tensorscope::watch

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "python/interpreter.h"
+#include "support/status.h"
 #include "tensor_values/statistics.h"
 #include "tensor_values/tensor_view.h"
 #include "values_generated.h"
@@ -38,8 +39,8 @@ bool is_taken_on_device(tensor_values::Readable readable, const tensor_values::T
 // What is sorted takes memory of the device for a moment: 16 to 24 bytes an element.
 inline constexpr int64_t kMaxSorted = int64_t{1} << 23;
 
-// Null: it will be in the file, later. Else why not; a literal.
-const char* take_on_device(const python::Gil& gil, DeviceValue value);
+// Done: it will be in the file, later.
+Status take_on_device(const python::Gil& gil, DeviceValue value);
 
 // Whether this thread's operations are those that make the buffers. Context: any.
 bool prepares_buffers();

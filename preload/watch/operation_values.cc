@@ -154,10 +154,10 @@ bool leave_called(const Operation& operation, const Values& results) {
 }  // namespace
 
 void start_operation_values() {
-  if (const char* why = torch_events::trace_operations({enter_called, leave_called, [] {}}); why != nullptr) {
-    say("results of operations are not watched: %s", why);
-    values_file::count_loss("operations", why);
-  }
+  const Status traced = torch_events::trace_operations({enter_called, leave_called, [] {}});
+  if (traced) return;
+  say("results of operations are not watched: %s", traced.why());
+  values_file::count_loss("operations", traced.why());
 }
 
 }  // namespace tensorscope::watch

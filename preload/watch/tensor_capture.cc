@@ -223,9 +223,9 @@ void remember_from_device(const DeviceValue::Context& context, uint64_t serial) 
            {tensor, reinterpret_cast<const void*>(data), int64_t(numel), 0, uint32_t(version), int(dtype)}, serial);
 }
 
-// Null: it comes later. Else why not, and nothing has been added.
-const char* take_later(const WatchSpec& watch, uint32_t name, const void* impl, const TensorView& view,
-                       const Origin& origin, format::ValueRow& row) {
+// Done: it comes later. Else nothing has been added.
+Status take_later(const WatchSpec& watch, uint32_t name, const void* impl, const TensorView& view, const Origin& origin,
+                  format::ValueRow& row) {
   const Contents contents = {row.tensor(), view.data, view.numel, 0, version_of(impl), view.dtype};
   TensorSlice slice;
   ValueParts wanted;
@@ -238,7 +238,7 @@ const char* take_later(const WatchSpec& watch, uint32_t name, const void* impl, 
     row.mutate_flags(uint16_t(row.flags() | uint16_t(ValueFlag::unchanged)));
   }
   const python::RetakenGil again;
-  if (!again) return "on a thread that Python does not know";
+  if (!again) return Status::failed("on a thread that Python does not know");
   const python::Gil gil = python::Gil::held(*python::known_interpreter());
   DeviceValue value = {row, impl, &view};
   want_series(watch, view, value);
@@ -250,19 +250,19 @@ const char* take_later(const WatchSpec& watch, uint32_t name, const void* impl, 
     value.context = {{row.watch(), name, contents.tensor, reinterpret_cast<uint64_t>(contents.data),
                       uint64_t(contents.numel), contents.version, uint64_t(contents.dtype), 0}};
   }
-  const char* why = take_on_device(gil, value);
-  if (why && elements) {
-    count_loss("elements", why);
+  Status taken = take_on_device(gil, value);
+  if (!taken && elements) {
+    count_loss("elements", taken.why());
     value.row = row;
     value.kept = nullptr;
-    why = take_on_device(gil, value);
+    taken = take_on_device(gil, value);
   }
-  if (why && value.hash) {
-    count_loss("hash", why);
+  if (!taken && value.hash) {
+    count_loss("hash", taken.why());
     value.hash = false;
-    why = take_on_device(gil, value);
+    taken = take_on_device(gil, value);
   }
-  return why;
+  return taken;
 }
 
 }  // namespace
@@ -327,11 +327,11 @@ bool take_tensor(const WatchSpec& watch, uint32_t watch_number, uint32_t name, c
   if (has_form) parts.view = &view;
   Contents contents = {};
   if (is_taken_on_device(readable, view)) {
-    const char* const why = take_later(watch, name, tensor.impl, view, origin, row);
-    if (!why) return true;
+    const Status taken = take_later(watch, name, tensor.impl, view, origin, row);
+    if (taken) return true;
     row.mutate_flags(uint16_t(ValueFlag::not_read));
-    row.mutate_note(text_id(why));
-    count_loss("values", why);
+    row.mutate_note(text_id(taken.why()));
+    count_loss("values", taken.why());
   } else if (readable == Readable::yes) {
     contents = {serial, view.data, view.numel, 0, version_of(tensor.impl), view.dtype};
     if (watch.hash) {

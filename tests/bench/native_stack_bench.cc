@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
+#include <cstdio>
 #include <cstring>
 
 #include "stacks/native/libunwind_loader.h"
@@ -22,7 +23,7 @@ namespace {
 Libunwind& libunwind() {
   static Libunwind& opened = *[] {
     auto* library = new Libunwind;
-    library->open();
+    if (const Status status = library->open(); !status) fprintf(stderr, "%s\n", status.why());
     return library;
   }();
   return opened;

@@ -73,12 +73,9 @@ void* open_any() {
 
 }  // namespace
 
-bool open_library(Functions& functions, const char** why) {
+Status open_library(Functions& functions) {
   void* const library = open_any();
-  if (library == nullptr) {
-    *why = "libcupti was not found";
-    return false;
-  }
+  if (library == nullptr) return Status::failed("libcupti was not found");
   struct {
     const char* name;
     void** place;
@@ -91,11 +88,10 @@ bool open_library(Functions& functions, const char** why) {
     *function.place = dlsym(library, function.name);
     if (*function.place == nullptr) {
       log(LogLevel::warning, "CUPTI has no {}", function.name);
-      *why = "libcupti lacks a required function";
-      return false;
+      return Status::failed("libcupti lacks a required function");
     }
   }
-  return true;
+  return Status::done();
 }
 
 }  // namespace tensorscope::cupti

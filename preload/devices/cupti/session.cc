@@ -128,15 +128,14 @@ bool record_activity() {
 }
 
 void start() {
-  const char* why = nullptr;
   if (!g_memory.start() || !g_virtual_memory.start() || !g_launch_sites.start() ||
       (with_launches() && !g_launches.start())) {
     say("TENSORSCOPE_CUPTI: not enough memory for its tables. Everything else is still recorded.");
     return end("no memory for the tables", Seen::no);
   }
-  if (!open_library(g_functions, &why)) {
-    say("TENSORSCOPE_CUPTI: %s. CUPTI records nothing; everything else is still recorded.", why);
-    return end(why, Seen::no);
+  if (const Status opened = open_library(g_functions); !opened) {
+    say("TENSORSCOPE_CUPTI: %s. CUPTI records nothing; everything else is still recorded.", opened.why());
+    return end(opened.why(), Seen::no);
   }
   set_record_functions(g_functions);
   uint32_t version = 0;

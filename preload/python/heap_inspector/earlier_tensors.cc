@@ -36,9 +36,7 @@ class EarlierStorages {
     if (!c10_ || !objects_.refresh() || !reader_.start(&objects_)) return false;
     torch::LayoutFinder finder(reader_.torch(), reader_.classes());
     for (const void* impl : tensors) finder.add(impl);
-    const char* why = "";
-    layout_ = finder.result(&why);
-    return layout_.known();
+    return bool(finder.result(layout_));
   }
 
   void add_memory_of(const void* impl) {

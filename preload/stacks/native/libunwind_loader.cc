@@ -88,18 +88,13 @@ __attribute__((always_inline)) inline void read_registers(libunwind::Word* regis
 
 }  // namespace
 
-bool Libunwind::fail(const char* why) {
-  why_ = why;
-  return false;
-}
-
-bool Libunwind::find_functions() {
+Status Libunwind::find_functions() {
   const char* why = kNotFound;
   void* library = open_beside_this_library(&why);
   if (library == nullptr) library = load_library(kLibunwind, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const of_the_system = why_not_loaded();
-    return fail(why == kNotFound ? of_the_system : why);
+    return Status::failed(why == kNotFound ? of_the_system : why);
   }
   auto& f = functions_;
   const bool found = find_in(library, "_Ux86_64_create_addr_space", f.create_addr_space) &&
@@ -109,19 +104,19 @@ bool Libunwind::find_functions() {
                      find_in(library, "_Ux86_64_set_caching_policy", f.set_caching_policy) &&
                      find_in(library, "_Ux86_64_flush_cache", f.flush_cache);
   find_in(library, "_Ux86_64_set_cache_size", f.set_cache_size);  // 1.4 and newer
-  return found || fail("libunwind-x86_64.so.8 lacks a required function");
+  return found ? Status::done() : Status::failed("libunwind-x86_64.so.8 lacks a required function");
 }
 
-bool Libunwind::open() {
+Status Libunwind::open() {
 #if !defined(__x86_64__)
-  return fail("recorded on x86-64 only");
+  return Status::failed("recorded on x86-64 only");
 #endif
   // The loader allocates. On the thread of one call another malloc than libc's may not (private_descriptor_table.h):
   // then the library's file takes a number of the program's for as long as it is being opened.
-  bool found = false;
+  Status found = Status::failed(kNotFound);
   const auto find = [&] { found = find_functions(); };
   if (!malloc_is_of_libc() || !run_with_private_descriptors(find)) find();
-  if (!found) return false;
+  if (!found) return found;
   // The first call reads configuration, opens descriptors and maps pools; here, so that no hook does.
   const bool started = run_with_private_descriptors([&] {
     libunwind::Accessors accessors = libunwind_accessors();
@@ -134,18 +129,18 @@ bool Libunwind::open() {
     functions_.init_remote(&cursor, space_, &nothing);
   });
   if (!started)
-    return fail(
+    return Status::failed(
         "libunwind needs a thread with descriptors of its own, and none was to be had (a seccomp filter, valgrind)");
-  if (space_ == nullptr) return fail("libunwind could not create an address space");
+  if (space_ == nullptr) return Status::failed("libunwind could not create an address space");
   for (const auto version : {libunwind::TableInfo::since_1_6, libunwind::TableInfo::before_1_6}) {
     table_version_ = version;
     if (walks_one_frame()) {
       usable_.store(true, std::memory_order_release);
-      return true;
+      return Status::done();
     }
     functions_.flush_cache(space_, 0, 0);
   }
-  return fail("libunwind returns wrong frames");
+  return Status::failed("libunwind returns wrong frames");
 }
 
 // From here to the caller.

@@ -14,15 +14,15 @@
 #include <cstdint>
 
 #include "stacks/native/libunwind_api.h"
+#include "support/status.h"
 
 namespace tensorscope::stacks {
 
 class Libunwind {
  public:
-  // Beside this library first, then by the system. False: it cannot be used, why() says why.
-  bool open();
+  // Beside this library first, then by the system.
+  Status open();
   bool usable() const { return usable_.load(std::memory_order_acquire); }
-  const char* why() const { return why_; }
 
   // Return addresses of the calling thread, innermost first. 0 where not usable. `stack_end`: the end of the thread's
   // stack, where the thread is on it; 0: not known, and the walk is slower.
@@ -36,15 +36,13 @@ class Libunwind {
   bool after_fork_in_child();
 
  private:
-  bool fail(const char* why);
-  bool find_functions();
+  Status find_functions();
   bool walks_one_frame();
   int walk(void** addresses, int size, uint64_t stack_end);
 
   libunwind::Functions functions_ = {};
   libunwind::AddressSpace space_ = nullptr;
   libunwind::TableInfo::Version table_version_ = libunwind::TableInfo::since_1_6;
-  const char* why_ = "";
   std::atomic<bool> usable_{false};
 };
 

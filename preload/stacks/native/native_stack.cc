@@ -303,7 +303,9 @@ void start_native() {
     return set_coverage(Subject::native_stacks, Seen::no, "switched off (TENSORSCOPE_NATIVE)");
   }
   start_eh_frame();
-  if (!g_libunwind.open()) return set_coverage(Subject::native_stacks, Seen::no, g_libunwind.why());
+  if (const Status opened = g_libunwind.open(); !opened) {
+    return set_coverage(Subject::native_stacks, Seen::no, opened.why());
+  }
   if (!ThreadStack::start()) {
     return set_coverage(Subject::native_stacks, Seen::no, "no thread-specific data key is left");
   }

@@ -212,8 +212,11 @@ Graph Reader::run() {
   std::vector<uint64_t> samples;
   const size_t step = from.size() / kLayoutSamples + 1;
   for (size_t i = 0; i < from.size(); i += step) samples.push_back(from[i]);
-  if (layout_.edges == 0 && !find_edges(samples, in_.classes, layout_, &out_.detail)) return std::move(out_);
-  out_.detail = "";
+  if (layout_.edges == 0) {
+    const Status found = find_edges(samples, in_.classes, layout_);
+    out_.detail = found.why();
+    if (!found) return std::move(out_);
+  }
 
   for (uint64_t node : from) walk_.add(node);
   if (!walk_.walk(layout_)) {

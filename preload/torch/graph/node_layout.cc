@@ -190,14 +190,13 @@ bool count_leaves(const std::vector<LeafClaim>& claims, size_t* votes) {
 
 }  // namespace
 
-bool find_edges(const std::vector<uint64_t>& nodes, ObjectClasses& classes, NodeLayout& layout, const char** why) {
+Status find_edges(const std::vector<uint64_t>& nodes, ObjectClasses& classes, NodeLayout& layout) {
   EdgeSearch search(classes);
-  *why = "the system does not permit safe reads of the nodes' memory";
-  if (!search.read(nodes)) return false;
-  *why = search.saw_nodes() ? "the layout of this torch's autograd nodes is unknown"
-                            : "the autograd nodes were freed before they could be read";
+  if (!search.read(nodes)) return Status::failed("the system does not permit safe reads of the nodes' memory");
   layout = search.best();
-  return layout.edges != 0;
+  if (layout.edges != 0) return Status::done();
+  return Status::failed(search.saw_nodes() ? "the layout of this torch's autograd nodes is unknown"
+                                           : "the autograd nodes were freed before they could be read");
 }
 
 bool find_size(const std::vector<uint64_t>& accumulators, const AddressMap& tensors, NodeLayout& layout) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "support/status.h"
 #include "torch/graph/address_map.h"
 #include "torch/metadata/object_class.h"
 #include "torch/metadata/safe_reads.h"
@@ -52,9 +53,9 @@ inline bool can_be_pointer(uint64_t word) {
   return word == 0 || (word % 8 == 0 && word >= 0x1000 && word < uint64_t{1} << 56);
 }
 
-// Sets `edges` and `edge_size` from some nodes; at least one must have an edge. False: the system does not allow
-// reading, or no layout explains them; `why` (a literal) says which.
-bool find_edges(const std::vector<uint64_t>& nodes, ObjectClasses& classes, NodeLayout& layout, const char** why);
+// Sets `edges` and `edge_size` from some nodes; at least one must have an edge. Fails if the system does not allow
+// reading, or no layout explains them.
+Status find_edges(const std::vector<uint64_t>& nodes, ObjectClasses& classes, NodeLayout& layout);
 
 // Sets `sequence` and `size` from nodes of the class AccumulateGrad: the only field of their own is the leaf
 // (functions/accumulate_grad.h), and their sequence number is the largest there is. `tensors`: live ones.

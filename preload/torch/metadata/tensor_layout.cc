@@ -182,25 +182,25 @@ void LayoutFinder::add(const void* impl) {
   }
 }
 
-TensorLayout LayoutFinder::result(const char** why) const {
-  *why = "no tensor of the usual kind is alive from which the places of the fields could be learnt";
-  if (seen_ == 0) return {};
-  *why = "the layout of this torch's tensors is unknown";
+Status LayoutFinder::result(TensorLayout& layout) const {
+  constexpr Status unknown = Status::failed("the layout of this torch's tensors is unknown");
+  layout = {};
+  if (seen_ == 0) {
+    return Status::failed("no tensor of the usual kind is alive from which the places of the fields could be learnt");
+  }
   size_t best = 0;
   for (size_t i = 1; i < kCandidates; ++i) {
     if (telling_[i] > telling_[best] || (telling_[i] == telling_[best] && votes_[i] > votes_[best])) best = i;
   }
-  if (votes_[best] * 2 < seen_) return {};
+  if (votes_[best] * 2 < seen_) return unknown;
   for (size_t i = 0; i < kCandidates; ++i) {
-    if (i != best && telling_[i] == telling_[best] && votes_[i] == votes_[best]) return {};
+    if (i != best && telling_[i] == telling_[best] && votes_[i] == votes_[best]) return unknown;
   }
-  *why = "the C shim and the fields of tensors disagree";
-  if (denied_[best] != 0) return {};
-  TensorLayout layout = candidate(best);
+  if (denied_[best] != 0) return Status::failed("the C shim and the fields of tensors disagree");
+  layout = candidate(best);
   layout.python_keys = python_keys_;
   layout.sparse_keys = sparse_keys_;
-  *why = "";
-  return layout;
+  return Status::done();
 }
 
 }  // namespace tensorscope::torch

@@ -28,6 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "support/status.h"
 #include "tensorscope/rules/element_size.h"
 #include "torch/metadata/object_class.h"
 #include "torch/metadata/torch_functions.h"
@@ -95,8 +96,8 @@ class LayoutFinder {
   // One more live tensor; others than plain ones with a storage are passed over.
   void add(const void* impl);
 
-  // The candidate that all agree on; not known() where there is none. `why` (a literal) says what was wrong.
-  TensorLayout result(const char** why) const;
+  // The candidate that all agree on. `layout` is not known() where there is none.
+  Status result(TensorLayout& layout) const;
 
  private:
   static constexpr int kBases[] = {16, 24};

@@ -247,14 +247,13 @@ TEST_F(WalkTest, EdgesAreFoundByVote) {
     addresses.push_back(at(&operations[i]));
   }
   NodeLayout layout;
-  const char* why = "";
-  ASSERT_TRUE(find_edges(addresses, *classes_, layout, &why)) << why;
+  const Status found = find_edges(addresses, *classes_, layout);
+  ASSERT_TRUE(found) << found.why();
   EXPECT_EQ(layout.edges, 16u);
   EXPECT_EQ(layout.edge_size, 16u);
   for (LargeOperation& operation : operations) operation.lead_to(nullptr, 0);
   NodeLayout nothing;
-  EXPECT_FALSE(find_edges(addresses, *classes_, nothing, &why));
-  EXPECT_STRNE(why, "");
+  EXPECT_STREQ(find_edges(addresses, *classes_, nothing).why(), "the layout of this torch's autograd nodes is unknown");
 }
 
 TEST_F(WalkTest, TheAllocatorTellsHowLargeABlockIs) {

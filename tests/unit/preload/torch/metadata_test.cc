@@ -161,7 +161,9 @@ class MetadataTest : public testing::Test {
     for (const auto& tensor : {plain(shape, {3, 5}, {5, 1}), plain(shape, {}, {}), plain(shape, {7}, {2})}) {
       finder.add(tensor->impl());
     }
-    return finder.result(&why_);
+    TensorLayout layout;
+    why_ = finder.result(layout).why();
+    return layout;
   }
   Metadata read(const FakeTensor& tensor, bool with_shim = true, bool released = false) {
     MetadataReader reader;
@@ -207,7 +209,9 @@ TEST_F(MetadataTest, ALayoutThatTheShimDeniesIsNotUsed) {
 TEST_F(MetadataTest, NoTensorsTellNothing) {
   torch_ = fake_torch(true);
   LayoutFinder finder(torch_, *classes_);
-  EXPECT_FALSE(finder.result(&why_).known());
+  TensorLayout layout;
+  EXPECT_FALSE(finder.result(layout));
+  EXPECT_FALSE(layout.known());
 }
 
 TEST_F(MetadataTest, ReadsAPlainTensor) {

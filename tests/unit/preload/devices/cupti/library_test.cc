@@ -35,9 +35,8 @@ class LibraryDeathTest : public ::testing::Test {
   [[noreturn]] void look(const std::string& runtime, const std::string& wanted) {
     if (!runtime.empty()) dlopen((root_ / runtime).c_str(), RTLD_NOW);
     Functions functions{};
-    const char* why = "";
-    if (!open_library(functions, &why)) {
-      fprintf(stderr, "%s\n", why);
+    if (const Status opened = open_library(functions); !opened) {
+      fprintf(stderr, "%s\n", opened.why());
       _exit(2);
     }
     Dl_info info{};
