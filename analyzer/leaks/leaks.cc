@@ -188,11 +188,11 @@ bool Leaks::found() const {
   });
 }
 
-Leaks find_leaks(std::vector<View> views, bool unfiltered) {
+Leaks find_leaks(std::vector<View> views, bool whole) {
   Leaks result;
   result.dumps = views.size();
   for (const View& view : views) result.bytes.push_back(view.selection.bytes());
-  LeakAnalysis analysis(std::move(views), unfiltered);
+  LeakAnalysis analysis(std::move(views), whole);
   result.weak = analysis.timeline().weak();
   for (auto* family : {find_tracebacks, find_graph_cycles, find_cycles, find_small_views, find_autocast_cache,
                        find_kept_graphs, find_gone_parameters, find_state_of_parameters, find_stray_leaves,
@@ -210,7 +210,7 @@ Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   std::ranges::stable_sort(result.remarks, grew_more, &Remark::what);
   std::vector<View> all;
   for (size_t i = 0; i < analysis.dumps(); ++i) all.push_back(analysis.view(i));
-  if (unfiltered) result.process = process_growth(all);
+  if (whole) result.process = process_growth(all);
   if (result.dumps < 2) {
     result.suspects = find_suspects(analysis);
     return result;

@@ -47,7 +47,7 @@ class ComparedDumps {
   // Growth of what somebody holds needs dumps that know holders: others are left out while two remain. A dump at exit
   // is left out wherever the functions had returned whose variables held tensors.
   std::vector<ExcludedDump> leave_out_incomparable();
-  // Returns what of the stacks that were read so far is missing.
+  // What of the stacks that were asked for so far could not be read.
   UnreadFiles unread() const;
   // Bytes of the selection in the last dump.
   uint64_t live_bytes() const { return selections_.back().bytes(); }
