@@ -83,7 +83,7 @@ void ModuleInputs::look_behind(uint32_t node, const std::string& module, Input& 
   }
 }
 
-// Whether there is something that tells the size of an input. Masks and indices do not.
+// Whether something has the size of an input. Masks and indices do not.
 bool ModuleInputs::look_at_saved(uint32_t node, const std::string& module, Input& input) const {
   bool found = false;
   for (const SavedSlot& slot : view_.dump.graph.saved_of(node)) {

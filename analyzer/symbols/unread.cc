@@ -50,7 +50,7 @@ bool UnreadStacks::operation(uint32_t site) {
 }
 
 // Operations have names in this library; a torch of one library has it as "libtorch.so". Those that called the
-// interpreter are of other calls: without its functions' names they cannot be told apart.
+// interpreter are of other calls: without its functions' names they look alike.
 bool UnreadStacks::look_for_operation(uint32_t leaf) {
   const SharedObject* interpreter = nullptr;
   bool unread = false;

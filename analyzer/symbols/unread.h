@@ -38,7 +38,7 @@ class UnreadStacks {
   bool operation(uint32_t site);
   // Whether a line of a running function is missing; torch's own and the standard library's do not count.
   bool line(uint32_t site);
-  // The files that what was asked for so far lacks.
+  // Returns the files that are missing for what was read so far.
   const UnreadFiles& files() const { return files_; }
 
  private:

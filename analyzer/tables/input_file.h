@@ -40,7 +40,7 @@ class InputFile {
   }
   // What is wrong with the file, one sentence each.
   std::vector<std::string> problems() const;
-  // What of the stacks that were asked for so far could not be read.
+  // Returns what of the stacks that were read so far is missing.
   analyzer::UnreadFiles unread() const;
 
   analyzer::OpenedDump& opened();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chunks of a values file that hold elements. Nothing of them is read when the file is opened: a chunk's checksum
-// is compared once its elements are asked for.
+// is compared when its elements are first read.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a values file: what a program's tensors held over time, and the calls of its modules. The file may still grow,
-// be cut off, damaged, or hold more than fits into memory: rows are read chunk by chunk when they are asked for,
+// be cut off, damaged, or hold more than fits into memory: rows are read chunk by chunk when they are needed,
 // elements value by value. Everything up to the first chunk that is damaged or not whole counts, nothing behind it.
 #pragma once
 
