@@ -23,8 +23,7 @@ EACH_OTHER = {
         stacks/native/remembered_walks stacks/thread_stack
         stacks/python/python_check stacks/python/python_stack
         support/log support/message""",
-    "analyzer": """
-        symbols/symbols symbols/unread""",
+    "analyzer": "",
 }
 
 

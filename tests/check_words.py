@@ -93,8 +93,8 @@ def named_files(path, text):
 def without_its_file(everything):
     """Names of files that are not there."""
     there = {path.as_posix() for path, _ in everything} | {"tests/check_words.py"}
-    there |= {path.relative_to(ROOT).as_posix() for folder in FOLDERS for ending in ("json", "mjs") for path in (ROOT / folder).rglob(f"*.{ending}")}
-    there |= {parent.as_posix() for path, _ in everything for parent in path.parents}
+    there |= {path.relative_to(ROOT).as_posix() for folder in FOLDERS for ending in ("json", "mjs", "seed") for path in (ROOT / folder).rglob(f"*.{ending}")}
+    there |= {parent.as_posix() for path in there for parent in pathlib.PurePosixPath(path).parents}
     ends = {"/".join(path.split("/")[begin:]) for path in there for begin in range(path.count("/") + 1)}
     for path, text in everything:
         if path.name != "CHANGELOG.md":

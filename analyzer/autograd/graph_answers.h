@@ -73,7 +73,7 @@ struct GraphRelative {
   uint32_t tensor = kNone;
   std::string name;
   uint32_t steps = 0;
-  std::vector<uint32_t> nodes;  // from the tensor that was asked for to this one
+  std::vector<uint32_t> nodes;  // from the tensor in question to this one
 };
 struct GraphNeighbours {
   std::vector<uint32_t> nodes;  // where the search began: the node it came out of, else those that saved it

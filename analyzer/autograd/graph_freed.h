@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which backward pass freed what autograd nodes had saved: the line of the program that called it.
 //
-// A freed node ran last in the pass that freed it, so the memory that it allocated last tells. Not known of nodes that
-// allocated nothing, or ran on a thread of a device, which has no Python stack.
+// A freed node ran last in the pass that freed it, so the memory that it allocated last shows the pass. Not known of
+// nodes that allocated nothing, or ran on a thread of a device, which has no Python stack.
 #pragma once
 
 #include <cstdint>

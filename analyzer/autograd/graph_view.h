@@ -46,7 +46,7 @@ class GraphView {
   // Resolves what place() of these nodes needs at once.
   void prefetch(std::span<const uint32_t> nodes) const;
   NodePlaces node_places(std::span<const uint32_t> nodes) const;
-  // What of the stacks that were asked for could not be read.
+  // Returns what of the stacks that were read so far is missing.
   const UnreadFiles& unread() const { return places_.unread().files(); }
 
  private:

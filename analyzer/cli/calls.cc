@@ -31,7 +31,7 @@ struct CallsOptions {
   size_t top = 200;
 };
 
-constexpr size_t kMaxCallBoxes = 5000;  // that Graphviz is asked to lay out
+constexpr size_t kMaxCallBoxes = 5000;  // that Graphviz lays out in a reasonable time
 
 CallsFormat calls_format(const CallsOptions& options) {
   if (options.format) return *options.format;
@@ -66,7 +66,7 @@ class CallsAnswer {
         invocation_(invocation),
         sequence_(all_calls(file), options.step) {}
 
-  // Where it is empty nothing can be shown: why is said already.
+  // Returns "" if nothing can be shown, after a message that says why.
   std::string text() {
     if (sequence_.calls().empty()) {
       invocation_.say(options_.step && file_.call_count() > 0

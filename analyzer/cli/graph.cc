@@ -52,9 +52,9 @@ struct GraphOptions {
 };
 
 constexpr int kMaxAsked = 100;      // tensors after one --of
-constexpr size_t kMaxDrawn = 5000;  // boxes that Graphviz is asked to lay out
+constexpr size_t kMaxDrawn = 5000;  // boxes that Graphviz lays out in a reasonable time
 
-// One question with its answer in the format that was asked for.
+// One question with its answer in the wanted format.
 class Answer {
  public:
   Answer(analyzer::OpenedDump& opened, const GraphOptions& options, GraphFormat format, Invocation& invocation)

@@ -80,12 +80,12 @@ struct Recorded {
   std::vector<analyzer::StepRow> steps;
 };
 
-// Growth needs three dumps: where fewer can be compared, moments of the recording at the ends of steps join the last
-// one, or stand alone. What is given up for them is on the page as it was.
+// Growth needs two dumps that know who holds what: where fewer can be compared, moments of the recording at the ends of
+// steps join the last one, or stand alone.
 // Returns whether a dump at exit was left out, after everything had been freed.
 bool add_leaks(analyzer::ComparedDumps& dumps, const std::vector<Recorded>& recordings,
                const analyzer::SymbolOptions& symbols, html::Page& page) {
-  constexpr size_t kEnough = 3, kMinSteps = 6;
+  constexpr size_t kEnough = 2, kMinSteps = 6;
   html::Json leaks = html::leaks_data(dumps);
   const auto same_process = [&](const Recorded& recorded) {
     const analyzer::Process& process = dumps.last().dump.process;

@@ -64,15 +64,15 @@ int oom(const OomOptions& options, Invocation& invocation) {
   const analyzer::Device device = options.device.empty()
                                       ? analyzer::oom::subject_of(dump)
                                       : analyzer::device_named(options.device, devices_of(dump), dump.path);
-  const std::vector<analyzer::View> whole = dumps.unfiltered_views();
+  const std::vector<analyzer::View> unfiltered = dumps.unfiltered_views();
   dumps.select({.devices = {device.text()}});
-  const analyzer::oom::OomAnalysis analysis = analyzer::oom::oom_analysis_of(whole, dumps.views(), device);
+  const analyzer::oom::OomAnalysis analysis = analyzer::oom::oom_analysis_of(unfiltered, dumps.views(), device);
 
   if (options.json) {
     const size_t shown = options.top == 0 ? analysis.places.size() : std::min(options.top, analysis.places.size());
     std::vector<std::string> held;
     for (size_t i = 0; i < shown; ++i) held.push_back(text::held_by(dumps.last(), analysis.places[i]));
-    invocation.out += exports::oom_json(whole, analysis, held);
+    invocation.out += exports::oom_json(unfiltered, analysis, held);
   } else {
     const text::OomTextOptions how{options.top, options.full_stacks, !options.no_glossary};
     invocation.out += oom_text(dumps, analysis, how, invocation.terminal);

@@ -9,7 +9,7 @@
 
 namespace tensorscope::cli {
 
-// Whether a picture may be written there. False: it was said why not.
+// Whether a picture may be written there. Returns false after a message that says why not.
 bool may_plot(const std::string& output, bool force, Invocation& invocation);
 // The exit status.
 int write_charts(const exports::ChartSheet& sheet, const std::string& output, Invocation& invocation);

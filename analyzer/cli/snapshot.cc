@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// snapshot: asks a running process for a dump and waits for it.
+// snapshot: requests a dump of a running process and waits for it.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -57,7 +57,7 @@ class Progress {
   std::string text_;
 };
 
-// A name of the processes that would have to be asked instead.
+// Returns the processes that the user could name instead, as words.
 std::string children_words(pid_t pid) {
   constexpr size_t kMax = 8;
   const std::vector<pid_t> children = process::profiled_descendants(pid);
@@ -80,7 +80,7 @@ bool is_launcher(const process::JobProcess& task, const std::vector<process::Job
   });
 }
 
-// The processes of the job that is asked for. Throws ProcessError where that is none, or one of several.
+// Returns the processes of the wanted job. Throws ProcessError if there is none, or one of several.
 std::vector<pid_t> processes_of_job(pid_t pid) {
   std::vector<process::JobProcess> all = process::profiled_ranks();
   if (pid == 0) {
@@ -135,7 +135,7 @@ int snapshot(const SnapshotOptions& options, Invocation& invocation) {
     return kBadInput;
   }
   std::vector<pid_t> others;
-  std::string problem;  // of the process that was named: said only if no other is asked
+  std::string problem;  // of the process that was named: shown only if no other gets a request
   if (options.job) {
     others = processes_of_job(options.pid);
   } else {

@@ -10,7 +10,7 @@
 namespace tensorscope::cli {
 
 struct TimelinePlotOptions {
-  std::string output;  // "": no picture was asked for
+  std::string output;  // "": no picture
   bool force = false;
 };
 void add_timeline_plot(CLI::App& verb, TimelinePlotOptions& options);

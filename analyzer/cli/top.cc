@@ -184,7 +184,7 @@ int Top::plain() {
   return kOk;
 }
 
-// A refresh for a client that asks, at most one an interval: in between it gets the last one.
+// A refresh for each client, at most one an interval: in between a client gets the last one.
 int Top::serve(MetricsServer& server) {
   std::string last;
   const auto metrics = [&] {

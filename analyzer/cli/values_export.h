@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// values --export: the values that were asked for, in another program's format.
+// values --export: the selected values in another program's format.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace tensorscope::cli {
 
 struct ValuesExportOptions {
-  std::string output;  // "": no export was asked for
+  std::string output;  // "": no export
   int compress = 0;
   bool force = false;
 };

@@ -59,7 +59,7 @@ class Follower {
   }
 
  protected:
-  // What is new. False: no more can be written, which was said.
+  // Writes what is new. Returns false, after a message, if no more can be written.
   virtual bool take() = 0;
   virtual void summary() {}
 

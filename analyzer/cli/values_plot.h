@@ -12,7 +12,7 @@
 namespace tensorscope::cli {
 
 struct ValuesPlotOptions {
-  std::string output;  // "": no picture was asked for
+  std::string output;  // "": no picture
   size_t top = 0;      // charts; 0: all
   bool force = false;
 };

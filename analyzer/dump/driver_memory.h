@@ -22,7 +22,7 @@ struct DriverBlock {
 };
 
 struct DriverMemory {
-  bool present = false;  // CUPTI was asked, and answered
+  bool present = false;  // CUPTI was switched on, and answered
   std::vector<DriverBlock> blocks;
   uint64_t began_ns = 0, ended_ns = 0;  // ended 0: not before the dump
   uint64_t allocations = 0, releases = 0, unknown_releases = 0, lost = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model of one dump: what commands and renderers work on. Everything is resolved: strings are text, ids are indexes
-// into the vectors of this struct, storages are built, stacks can be asked for as merged frames. Reading never trusts
+// into the vectors of this struct, storages are built, stacks can be read as merged frames. Reading never trusts
 // the file (reader.h); a Dump that was read is consistent: every index is in range.
 #pragma once
 

@@ -60,7 +60,7 @@ class SerialIndex {
     next_ = 0;
   }
 
-  // As row_with(). What is asked for in the order of the rows is found at once.
+  // As row_with(). A look-up in the order of the rows takes one step.
   uint32_t find(uint64_t serial) {
     if (next_ < serials_.size() && serials_[next_] == serial) return next_++;
     if (next_ > 0 && serials_[next_ - 1] == serial) return next_ - 1;

@@ -13,11 +13,14 @@
 namespace tensorscope::analyzer::forecast {
 
 bool is_byte_buffer(const Block& block);
-// The least and the most of what grows of it that may be there in 16 bits, as parts.
-std::pair<double, double> kept_in_half(const Device& device);
+// The part of something's bytes that may be there: between the least and the most.
+struct KeptPart {
+  double least = 0, most = 1;
+};
+// Of what grows of such a buffer, in 16 bits.
+KeptPart kept_in_half(const Device& device);
 
-// `change` makes the piece. What grows of it has between `least` and `most` of its bytes; the rest becomes a piece of
-// its own.
-void scale_what_grows(Replay& replay, ReplayEdit& edit, size_t change, uint32_t piece, double least, double most);
+// `change` makes the piece. What grows of it has `kept` of its bytes; the rest becomes a piece of its own.
+void scale_what_grows(Replay& replay, ReplayEdit& edit, size_t change, uint32_t piece, KeptPart kept);
 
 }  // namespace tensorscope::analyzer::forecast

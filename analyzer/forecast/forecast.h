@@ -17,9 +17,9 @@
 namespace tensorscope::analyzer::forecast {
 
 struct Question {
-  std::vector<Size> told;                            // --vary; empty: found from shapes
-  std::vector<std::pair<std::string, int64_t>> set;  // what is asked for; a size that is not set is as in the base
-  std::optional<uint64_t> limit;                     // bytes of the device
+  std::vector<Size> told;                                  // --vary; empty: found from shapes
+  std::vector<std::pair<std::string, int64_t>> set;        // the wanted sizes; one that is not set is as in the base
+  std::optional<uint64_t> limit;                           // bytes of the device
   std::vector<std::pair<std::string, Changes>> scenarios;  // with what to call them
 };
 

@@ -179,7 +179,7 @@ void Growth::by_bytes(const std::vector<Size>& sizes, std::span<const SeenBlock>
     return;
   }
   terms_ = {*best};
-  // Less at a larger size, by more than rounding: a library took another path, and nothing tells how that goes on.
+  // Less at a larger size, by more than rounding: a library took another path, and how that goes on is not known.
   if (best->factor < 0 && base_bytes_ < (1 - kRounding) * *std::ranges::max_element(values)) {
     basis_ = Basis::not_matched;
     least_ = base_bytes_;

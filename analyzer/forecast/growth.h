@@ -52,7 +52,7 @@ class Growth {
   // Not seen in other inputs.
   explicit Growth(double bytes, Basis basis = Basis::not_matched)
       : basis_(basis), terms_{{bytes, 0, {}}}, base_bytes_(bytes) {}
-  // `seen`: one for each input. `cpu`: no allocator rounds what is asked for.
+  // `seen`: one for each input. `cpu`: no allocator rounds requests.
   Growth(const std::vector<Size>& sizes, std::span<const SeenBlock> seen, size_t base, bool cpu);
 
   static Growth constant(double bytes) {
@@ -63,7 +63,7 @@ class Growth {
 
   Basis basis() const { return basis_; }
   double bytes(const SizeValues& at) const;
-  // An estimate of how far that may be off, in bytes. 0 where the shape tells it.
+  // Returns an estimate of how far that may be off, in bytes. 0 if it follows from the shape.
   double spread(const SizeValues& at, const SizeValues& base) const;
   // The highest power of each size; all 0: constant.
   Powers powers() const;

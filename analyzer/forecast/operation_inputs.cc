@@ -1,79 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "forecast/operation_inputs.h"
 
+#include "forecast/shape_relations.h"
 #include "tensorscope/rules/dtypes.h"
 
 namespace tensorscope::analyzer::forecast {
 
 namespace {
 
-bool broadcasts(std::span<const int64_t> own, std::span<const int64_t> shape) {
-  if (own.empty() || own.size() > shape.size()) return false;
-  for (size_t i = 1; i <= own.size(); ++i) {
-    if (own[own.size() - i] != 1 && own[own.size() - i] != shape[shape.size() - i]) return false;
-  }
-  return true;
-}
-
-// Whether it is of a shape that gives the other one with more of its kind: along a dimension, or a new one.
-bool joins(std::span<const int64_t> own, std::span<const int64_t> shape) {
-  if (own.size() + 1 < shape.size() || own.size() > shape.size()) return false;
-  const auto [a, b] = std::ranges::mismatch(own, shape);
-  return b != shape.end() &&
-         std::ranges::equal(own.size() == shape.size() ? std::span(a + 1, own.end()) : std::span(a, own.end()),
-                            std::span(b + 1, shape.end()));
-}
-
-std::vector<int64_t> sorted(std::span<const int64_t> shape) {
-  std::vector<int64_t> result(shape.begin(), shape.end());
-  std::ranges::sort(result);
-  return result;
-}
-
-// Whether it may be what another one was split into along one dimension.
-bool is_part(std::span<const int64_t> part, std::span<const int64_t> whole) {
-  const auto longer_than_one = [](std::span<const int64_t> shape) {
-    std::vector<int64_t> result;
-    std::ranges::copy_if(shape, std::back_inserter(result), [](int64_t dimension) { return dimension != 1; });
-    return result;
-  };
-  const std::vector<int64_t> a = longer_than_one(part), b = longer_than_one(whole);
-  if (a.size() != b.size()) return false;
-  size_t differ = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] == 0 || b[i] % a[i] != 0) return false;
-    differ += a[i] != b[i];
-  }
-  return differ == 1;
-}
-
 // Whether a module's path is another's, or below it.
 bool within(std::string_view path, std::string_view module) {
   return path.starts_with(module) && (path.size() == module.size() || path[module.size()] == '.');
 }
 
-// Whether one with more around it has the shape of the other.
-bool fits_into(std::span<const int64_t> own, std::span<const int64_t> shape) {
-  return own.size() == shape.size() && std::ranges::equal(sorted(own), sorted(shape), std::ranges::less_equal());
-}
-
 }  // namespace
-
-std::vector<Weight> weights_of(const Sample& base) {
-  std::vector<Weight> weights;
-  const Dump& dump = base.opened->dump;
-  const Holders& holders = base.opened->holders;
-  for (size_t i = 0; i < dump.storages.size(); ++i) {
-    const uint32_t representative = holders.representative(uint32_t(i));
-    if (dump.storages[i].device != base.device || representative == kNone) continue;
-    const Tensor& tensor = dump.tensors[representative];
-    if (holders.category(representative) != Category::parameter || tensor.sizes.empty()) continue;
-    const int64_t columns = tensor.sizes.size() < 2 ? 0 : tensor.sizes[1];
-    weights.push_back(
-        {holders.module(representative), tensor.sizes, tensor.sizes[0], columns, double(dump.storages[i].own_nbytes)});
-  }
-  return weights;
-}
 
 Value& OperationInputs::add(uint32_t piece, uint32_t operation, CastType type) {
   return values_.emplace_back(Value{piece, operation, numel_of(piece), type, operations_.all[operation].end});
@@ -199,10 +139,7 @@ OperationInputs::Joined OperationInputs::joined(uint32_t index, uint32_t piece) 
   if (left != 0) take(fits);
   if (left != 0) take([&](const Value& one) { return 2 * one.numel == numel_of(piece); });
   if (left != 0) take([&](const Value&) { return found.values.empty(); });
-  const std::string& module = module_of(index);
-  found.parameter = left != 0 && std::ranges::any_of(weights_, [&](const Weight& weight) {
-                      return weight.module == module && !weight.computed && left % elements(weight.shape) == 0;
-                    });
+  found.parameter = left != 0 && weights_.may_join(index, left);
   return found;
 }
 
@@ -212,32 +149,14 @@ bool OperationInputs::with_number(const Operation& operation) const {
   });
 }
 
-bool OperationInputs::takes_parameter(uint32_t index, uint32_t piece) const {
-  const std::string& module = module_of(index);
-  return std::ranges::any_of(weights_, [&](const Weight& weight) {
-    return weight.module == module && !weight.computed && broadcasts(weight.shape, shape_of(piece));
-  });
-}
-
 bool OperationInputs::made_of_parameter(uint32_t index, uint32_t piece) {
-  const std::string& module = module_of(index);
   const std::span<const int64_t> shape = shape_of(piece);
   const auto alike = [&](const Value& one) {
     return one.operation != index && alive(one, operations_.all[index].begin) &&
            std::ranges::equal(shape_of(one.piece), shape);
   };
   if (shape.size() < 2 || newest(alike) != nullptr) return false;  // statistics of a norm have the shape of its bias
-  const auto found = std::ranges::find_if(weights_, [&](const Weight& weight) {
-    return weight.module == module && std::ranges::equal(weight.shape, shape);
-  });
-  if (found == weights_.end()) return false;
-  found->computed = true;
-  return true;
-}
-
-bool OperationInputs::computes_parameters(uint32_t index) const {
-  return std::ranges::any_of(
-      weights_, [&](const Weight& weight) { return weight.computed && weight.module == module_of(index); });
+  return weights_.compute(index, shape);
 }
 
 Value* OperationInputs::second(uint32_t index, uint32_t piece, const Value* first, bool& sure) {
@@ -277,45 +196,6 @@ Value* OperationInputs::second(uint32_t index, uint32_t piece, const Value* firs
 }
 
 // ---- products ------------------------------------------------------------------------------------------------------
-
-// A bias by position has three dimensions as well; a product of batches is as long as its weight.
-Weight* OperationInputs::weight_of(uint32_t index, std::span<const int64_t> shape, bool convolves, int64_t columns) {
-  const std::string& module = module_of(index);
-  Weight* own = nullptr;
-  Weight* below = nullptr;
-  Weight* any = nullptr;
-  for (Weight& weight : weights_) {
-    if (weight.columns == 0) continue;
-    if (!convolves && weight.shape.size() > 2 && weight.shape[0] != shape[0]) continue;
-    if (weight.module == module && (own == nullptr || weight.rows == columns)) own = &weight;
-    if (weight.rows != columns) continue;
-    if (below == nullptr && weight.module.starts_with(module + ".")) below = &weight;
-    if (any == nullptr) any = &weight;
-  }
-  if (own != nullptr) return own;
-  return below != nullptr ? below : operations_.all[index].traits.linear ? any : nullptr;
-}
-
-std::vector<Weight*> OperationInputs::layer_weights(uint32_t index, int64_t columns) {
-  std::vector<Weight*> found;
-  for (Weight& weight : weights_) {
-    if (weight.module == module_of(index) && weight.columns != 0 && columns != 0 && weight.rows % columns == 0) {
-      found.push_back(&weight);
-    }
-  }
-  return found;
-}
-
-std::vector<Weight*> OperationInputs::possible_weights(uint32_t index, std::span<const int64_t> shape) {
-  const std::string& module = module_of(index);
-  std::vector<Weight*> found;
-  for (Weight& weight : weights_) {
-    const bool own = weight.module == module || weight.module.starts_with(module + ".");
-    const bool fits = weight.rows == shape.back() || (shape.size() >= 3 && weight.rows == shape[1]);
-    if (weight.columns != 0 && (own || fits)) found.push_back(&weight);
-  }
-  return found;
-}
 
 OperationInputs::Pair OperationInputs::product(uint32_t index, int64_t numel, std::span<const int64_t> shape) {
   const Operation& operation = operations_.all[index];

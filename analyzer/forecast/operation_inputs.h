@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "forecast/operation_weights.h"
 #include "forecast/operations.h"
 #include "forecast/replay.h"
 #include "forecast/samples.h"
@@ -40,25 +41,18 @@ struct Value {
   std::vector<CastCopy> casts{};
 };
 
-struct Weight {
-  std::string module;
-  std::span<const int64_t> shape;
-  int64_t rows, columns;
-  double bytes;
-  size_t cast_until = 0;  // the copy is there up to this change
-  bool computed = false;  // the program works with what it computes from it
-};
-
-// The parameters of a run.
-std::vector<Weight> weights_of(const Sample& base);
-
 class OperationInputs {
  public:
   // `edit`: of the replay as it was before anything is put into it.
   OperationInputs(const Replay& replay, const Sample& base, const Operations& operations, const ReplayEdit& edit,
                   std::vector<Weight> weights)
-      : replay_(replay), base_(base), operations_(operations), edit_(edit), weights_(std::move(weights)) {}
+      : replay_(replay),
+        base_(base),
+        operations_(operations),
+        edit_(edit),
+        weights_(base, operations, std::move(weights)) {}
 
+  OperationWeights& weights() { return weights_; }
   // In the order in which they were made.
   std::vector<Value>& values() { return values_; }
   Value& add(uint32_t piece, uint32_t operation, CastType type);
@@ -109,18 +103,8 @@ class OperationInputs {
   Value* second(uint32_t index, uint32_t piece, const Value* first, bool& sure);
   // "x * 0.5": the number is made into a tensor of no dimensions.
   bool with_number(const Operation& operation) const;
-  // "self.weight * x" in a norm, "scores + self.bias".
-  bool takes_parameter(uint32_t index, uint32_t piece) const;
   // "self.decay.exp()": nothing else of that shape is there. That parameter is computed from then on.
   bool made_of_parameter(uint32_t index, uint32_t piece);
-  // Whether the operation's module works with what it computed from a parameter.
-  bool computes_parameters(uint32_t index) const;
-  // That a product or a convolution with a result of this shape is given; null: none.
-  Weight* weight_of(uint32_t index, std::span<const int64_t> shape, bool convolves, int64_t columns);
-  // Those that an operation may be given of which nothing but its result is known.
-  std::vector<Weight*> possible_weights(uint32_t index, std::span<const int64_t> shape);
-  // Of a recurrent layer that makes a product of so many columns.
-  std::vector<Weight*> layer_weights(uint32_t index, int64_t columns);
   // Both values of a product, or of attention; null: not known.
   struct Pair {
     Value* left = nullptr;
@@ -149,7 +133,7 @@ class OperationInputs {
   const Sample& base_;
   const Operations& operations_;
   const ReplayEdit& edit_;
-  std::vector<Weight> weights_;
+  OperationWeights weights_;
   std::vector<Value> values_;
 };
 

@@ -15,7 +15,7 @@ constexpr int64_t kMaxTried = int64_t(1) << 40;
 // Libraries may take another path at a size that was not seen: 0.06 % of the peak in the worst of the checked models.
 constexpr double kMinError = 0.001;
 
-// Two ends are said where they tell something. What is less is never known as well as what is more.
+// Keeps two ends only if they differ enough. The lower end is never known as well as the upper one.
 void even_out(PeakRange& peak) {
   constexpr double kOneWay = 0.5;
   if (peak.less > kOneWay * peak.more) peak.less = peak.more;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What torch's caching allocator of a device reserves for a run: its rules, gone through with the run's requests. Whole
-// segments are asked of the driver, blocks are cut from them, and what is freed is kept for later requests.
+// segments come from the driver, blocks are cut from them, and what is freed is kept for later requests.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One input of a forecast: what a run allocated on a device, and in which order it came and went. A recording tells all
+// One input of a forecast: what a run allocated on a device, and in which order it came and went. A recording has all
 // of it; of a dump everything that is alive counts as made, and nothing as freed.
 #pragma once
 

@@ -71,7 +71,7 @@ std::vector<Candidate> candidates(const std::vector<Sample>& samples, const std:
   return result;
 }
 
-// Whether b tells nothing that a does not: b = x + y * a, or a * a.
+// Whether b follows from a: b = x + y * a, or a * a.
 bool follows(const Seen& b, const Seen& a) {
   for (size_t i = 0; i < a.size(); ++i) {
     for (size_t j = 0; j < a.size(); ++j) {

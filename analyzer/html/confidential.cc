@@ -78,7 +78,7 @@ Json WithoutFolders::in_json(const Json& json) const {
 void make_confidential(analyzer::Dump& dump) {
   dump.path = dump.path.substr(dump.path.find_last_of('/') + 1);
   analyzer::Process& process = dump.process;
-  process.program = text::program_name(process);  // asks the command line
+  process.program = text::program_name(process);  // reads the command line
   process.host.clear();
   process.command_line.clear();
   process.options.clear();

@@ -21,7 +21,7 @@ class Page {
  public:
   Page(std::string version, bool confidential);
 
-  // Before anything is asked of it: takes out what a confidential page leaves out.
+  // Takes out what a confidential page leaves out. Call before anything else reads the dump.
   void prepare(analyzer::Dump& dump);
   void add(analyzer::ComparedDumps& dumps);
 

@@ -128,14 +128,14 @@ Json leaks_data(analyzer::ComparedDumps& dumps) {
 Json oom_data(analyzer::ComparedDumps& dumps, Payload& payload) {
   const analyzer::Dump& dump = dumps.last().dump;
   const analyzer::Device device = analyzer::oom::subject_of(dump);
-  const std::vector<analyzer::View> whole = dumps.unfiltered_views();
+  const std::vector<analyzer::View> unfiltered = dumps.unfiltered_views();
   dumps.select({.devices = {device.text()}});
-  const analyzer::oom::OomAnalysis analysis = analyzer::oom::oom_analysis_of(whole, dumps.views(), device);
+  const analyzer::oom::OomAnalysis analysis = analyzer::oom::oom_analysis_of(unfiltered, dumps.views(), device);
   std::vector<std::string> held;
   for (size_t i = 0; i < std::min(kMaxPlaces, analysis.places.size()); ++i) {
     held.push_back(text::held_by(dumps.last(), analysis.places[i]));
   }
-  Json out = Json::parse(exports::oom_json(whole, analysis, held));
+  Json out = Json::parse(exports::oom_json(unfiltered, analysis, held));
   out["dump"] = text::clean(dump.path);
   add_shares(out["balance"], analysis.balance, analyzer::oom::in_use(analysis.balance), analyzer::no_module(dump));
   for (size_t i = 0; i < analysis.remedies.size(); ++i) {

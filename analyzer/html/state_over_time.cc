@@ -42,7 +42,7 @@ class Series {
     row.made_bytes += nbytes;
     row.made_count += 1;
   }
-  // A segment begins: what is alive is told anew.
+  // A segment begins: it lists again what is alive.
   void clear() {
     for (Row& row : rows_) {
       if (row.live == 0) continue;
@@ -143,7 +143,7 @@ class Moments : public analyzer::RecordingVisitor {
       Series& series = of(device);
       series.add(event.site, event.nbytes);
       series.made(event.site, event.nbytes);
-      // It was freed before it was told.
+      // It was freed before its event was written.
       if (!state_.allocations.contains(event.serial)) series.remove(event.site, event.nbytes);
       series.look(event.ns);
     }

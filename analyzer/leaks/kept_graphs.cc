@@ -347,7 +347,7 @@ void find_loose_nodes(LeakAnalysis& analysis) {
   for (size_t i = 0; i < analysis.dumps(); ++i) {
     if (!analysis.view(i).dump.graph.whole()) return;
   }
-  if (!analysis.whole() || analysis.dumps() < 2 || !loose_nodes(analysis, growth, nodes)) return;
+  if (!analysis.unfiltered() || analysis.dumps() < 2 || !loose_nodes(analysis, growth, nodes)) return;
   const Dump& dump = analysis.last().dump;
   std::vector<uint32_t> referred;
   std::string subject;

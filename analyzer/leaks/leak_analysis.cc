@@ -84,9 +84,9 @@ void join(const Series& from, Series& to) {
 
 }  // namespace
 
-LeakAnalysis::LeakAnalysis(std::vector<View> views, bool whole)
+LeakAnalysis::LeakAnalysis(std::vector<View> views, bool unfiltered)
     : views_(std::move(views)),
-      whole_(whole),
+      unfiltered_(unfiltered),
       timeline_(views_),
       explained_(views_.back().dump.tensors.size()),
       nodes_explained_(views_.back().dump.graph.nodes.size()) {
@@ -200,10 +200,10 @@ std::vector<Series> LeakAnalysis::containers() const {
   for (const Series& series : series_) {
     if (series.container && timeline_.is_accumulating(series.growth)) piling_up.push_back(&series);
   }
-  return by_container(piling_up);
+  return joined_by_container(piling_up);
 }
 
-std::vector<Series> LeakAnalysis::by_container(const std::vector<const Series*>& some) const {
+std::vector<Series> LeakAnalysis::joined_by_container(const std::vector<const Series*>& some) const {
   std::map<std::tuple<uint8_t, std::string, std::string, std::vector<Beginning>>, Series> all;
   for (const Series* each : some) {
     const Series& series = *each;

@@ -29,15 +29,15 @@ inline constexpr uint64_t kObjectBytes = 512;
 
 class LeakAnalysis {
  public:
-  // `views`: the dumps of one run in order of time. `whole`: no filter is set, so that findings about the process as a
-  // whole are allowed.
-  LeakAnalysis(std::vector<View> views, bool whole);
+  // `views`: the dumps of one run in order of time. `unfiltered`: no filter is set, so that findings about the process
+  // as a whole are allowed.
+  LeakAnalysis(std::vector<View> views, bool unfiltered);
 
   size_t dumps() const { return views_.size(); }
   const View& view(size_t dump) const { return views_[dump]; }
   const View& last() const { return views_.back(); }
   const Timeline& timeline() const { return timeline_; }
-  bool whole() const { return whole_; }
+  bool unfiltered() const { return unfiltered_; }
   const Retention& retention(size_t dump) const { return *retentions_[dump]; }
   const Retention& retention() const { return *retentions_.back(); }
   // Every variable and container that refers to a selected tensor of the last dump.
@@ -46,7 +46,7 @@ class LeakAnalysis {
   // added up.
   std::vector<Series> containers() const;
   // Returns these series with those of one container added up, as containers() does.
-  std::vector<Series> by_container(const std::vector<const Series*>& some) const;
+  std::vector<Series> joined_by_container(const std::vector<const Series*>& some) const;
 
   // Whether a finding has explained this tensor of the last dump.
   bool explained(uint32_t tensor) const { return explained_[tensor]; }
@@ -88,7 +88,7 @@ class LeakAnalysis {
   bool names_become_more(const std::vector<NamedEntry>& entries, Names names) const;
 
   std::vector<View> views_;
-  bool whole_;
+  bool unfiltered_;
   Timeline timeline_;
   std::vector<std::unique_ptr<Retention>> retentions_;
   std::vector<Series> series_;

@@ -175,6 +175,10 @@ void leave_larger_inputs(const LeakAnalysis& analysis, std::vector<GrownPlace>& 
   }
 }
 
+size_t count_with_holders(const std::vector<View>& views) {
+  return size_t(std::ranges::count_if(views, [](const View& view) { return !view.dump.moment; }));
+}
+
 bool grew_more(const LeakFinding& a, const LeakFinding& b) {
   const int64_t growth_a = a.growth.added_bytes(), growth_b = b.growth.added_bytes();
   return growth_a != growth_b ? growth_a > growth_b : a.bytes > b.bytes;
@@ -211,10 +215,9 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
   std::vector<View> all;
   for (size_t i = 0; i < analysis.dumps(); ++i) all.push_back(analysis.view(i));
   if (whole) result.process = process_growth(all);
-  if (result.dumps < 2) {
-    result.suspects = find_suspects(analysis);
-    return result;
-  }
+  // Moments of a recording know no holders, so that one dump is all that shows any.
+  if (count_with_holders(all) < 2 && !analysis.last().dump.moment) result.suspects = find_suspects(analysis);
+  if (result.dumps < 2) return result;
   for (PlaceGrowth& place : growing_places(all, analysis.timeline())) {
     const bool in_place = grows_in_place(place, analysis.timeline());
     if (!in_place && !analysis.timeline().is_accumulating(place.growth)) continue;

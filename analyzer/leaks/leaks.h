@@ -43,7 +43,7 @@ struct Leaks {
   std::optional<LeakFinding> passing_cycles;  // unreachable cycles that Python's garbage collector frees: no finding
   ProcessGrowth process;                      // without a filter; a part of it is a finding only where it keeps growing
   std::vector<GrownPlace> places;             // the largest growth first
-  std::vector<Suspect> suspects;              // of a single dump: not findings
+  std::vector<Suspect> suspects;              // of a single dump, also beside moments of a recording: not findings
   bool found() const;
 };
 

@@ -63,7 +63,7 @@ Grown parts_that_grew(const std::vector<ProcessMemory>& memory) {
 }  // namespace
 
 void find_process_memory(LeakAnalysis& analysis) {
-  if (analysis.dumps() < 2 || !analysis.whole()) return;
+  if (analysis.dumps() < 2 || !analysis.unfiltered()) return;
   std::vector<View> views;
   for (size_t i = 0; i < analysis.dumps(); ++i) views.push_back(analysis.view(i));
   const std::vector<ProcessMemory> memory = comparable_memory(views);
@@ -85,7 +85,7 @@ void find_process_memory(LeakAnalysis& analysis) {
 }
 
 void find_child_processes(LeakAnalysis& analysis) {
-  if (analysis.dumps() < 2 || !analysis.whole()) return;
+  if (analysis.dumps() < 2 || !analysis.unfiltered()) return;
   const uint32_t children = analysis.last().dump.totals.children;
   std::vector<int64_t> bytes;
   Fact count{FactKind::children};

@@ -116,7 +116,7 @@ void add_named_entries(const LeakAnalysis& analysis, std::vector<Suspect>& suspe
   const std::vector<Series> entries = entries_added_in_use(analysis);
   std::vector<const Series*> some;
   for (const Series& series : entries) some.push_back(&series);
-  for (const Series& series : analysis.by_container(some))
+  for (const Series& series : analysis.joined_by_container(some))
     add_variable(analysis, series, series.members.back(), suspects);
 }
 

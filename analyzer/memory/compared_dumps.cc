@@ -104,10 +104,15 @@ bool functions_had_returned(const Dump& before, const Dump& at_exit) {
 
 std::vector<ExcludedDump> ComparedDumps::leave_out_incomparable() {
   std::vector<ExcludedDump> left_out;
-  const bool any = std::any_of(dumps_.begin(), dumps_.end(), [](const auto& each) { return has_names(each->dump); });
+  const auto named =
+      std::count_if(dumps_.begin(), dumps_.end(), [](const auto& each) { return has_names(each->dump); });
+  const auto own = std::count_if(dumps_.begin(), dumps_.end(),
+                                 [](const auto& each) { return !each->dump.moment && has_names(each->dump); });
   for (size_t i = dumps_.size(); i-- > 0;) {
     const Dump& dump = dumps_[i]->dump;
-    if (any && !has_names(dump) && dumps_.size() > 2) {
+    if (own >= 2 && dump.moment) {
+      left_out.push_back({dump.path, ExcludedDump::Reason::moment, ""});
+    } else if (named > 0 && !has_names(dump) && dumps_.size() > 2) {
       left_out.push_back({dump.path, ExcludedDump::Reason::no_names, dump.references.detail});
     } else if (i > 0 && i + 1 == dumps_.size() && functions_had_returned(dumps_[i - 1]->dump, dump)) {
       left_out.push_back({dump.path, ExcludedDump::Reason::functions_had_returned, ""});

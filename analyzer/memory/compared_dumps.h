@@ -17,7 +17,7 @@ bool has_names(const Dump& dump);
 
 // A dump that lacks what the others' growth is measured by.
 struct ExcludedDump {
-  enum class Reason { no_names, functions_had_returned };
+  enum class Reason { no_names, functions_had_returned, moment };
   std::string path;
   Reason why;
   std::string detail;  // of no_names: why there are none; "" where the dump does not say
@@ -45,7 +45,8 @@ class ComparedDumps {
   // Where the selections of all dumps are empty: which filter matches nothing, and what there is; else "".
   std::optional<NoMatch> why_nothing(const Filter& filter);
   // Growth of what somebody holds needs dumps that know holders: others are left out while two remain. A dump at exit
-  // is left out wherever the functions had returned whose variables held tensors.
+  // is left out wherever the functions had returned whose variables held tensors, and a moment of a recording, which
+  // knows no holders, beside two dumps.
   std::vector<ExcludedDump> leave_out_incomparable();
   // What of the stacks that were asked for so far could not be read.
   UnreadFiles unread() const;

@@ -12,7 +12,7 @@
 namespace tensorscope::analyzer {
 
 // Throws BadFilter for a dtype, device, shape, category or file that is none, with what there is. `views`: of all dumps
-// that are asked; a value that one of them has is good for all. Their selections are not looked at.
+// in question; a value that one of them has is good for all. Their selections are not looked at.
 void check_values(const Filter& filter, const std::vector<View>& views);
 
 // The device that `--device` means; "cuda" is the first one. Throws BadInput for one that `file` does not have.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dump with everything that is asked of it: names of its frames, its allocation sites, whose bytes they are, who
+// A dump with everything that verbs read of it: names of its frames, its allocation sites, whose bytes they are, who
 // holds them. Not thread-safe.
 #pragma once
 

@@ -205,7 +205,7 @@ class Matcher {
   const std::string& module_of(uint32_t tensor, uint32_t site) const {
     return tensor == kNone ? places_.module_path(site) : holders_.module(tensor);
   }
-  // Python was asked, and no optimizer has it in its param_groups.
+  // Names were looked up in Python, and no optimizer has it in its param_groups.
   bool known_untrained(uint32_t tensor) const {
     return dump_.references.present && dump_.references.tensors[tensor].known &&
            !dump_.references.tensors[tensor].optimized;

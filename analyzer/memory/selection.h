@@ -70,7 +70,7 @@ struct FilterMistake {
   enum class Reason : uint8_t {
     unknown,       // no dump can have it, or, of a file, these dumps do not
     malformed,     // no shape, no regular expression
-    not_recorded,  // the dumps do not have what it asks for
+    not_recorded,  // the dumps do not have what it needs
   };
   FilterField field;
   Reason reason = Reason::unknown;

@@ -58,7 +58,7 @@ enum class BalanceKind : uint8_t {
   others
 };
 
-// What is to be said of a part besides its bytes.
+// A remark on a part besides its bytes.
 enum class NoteKind : uint8_t {
   none,
   text,         // PartNote::text: the device's name, why the driver did not answer

@@ -45,7 +45,7 @@ const char* known_name(std::string_view object) {
   return nullptr;
 }
 
-// torch asks its own allocator for these, from whichever operation comes first.
+// torch takes these from its own allocator, in whichever operation comes first.
 bool is_blas_workspace(const Frame& frame) {
   return frame.function.find("WorkspaceForHandle") != std::string::npos ||
          frame.function.find("CUDABlas") != std::string::npos ||

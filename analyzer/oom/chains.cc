@@ -13,7 +13,7 @@ namespace tensorscope::analyzer::oom {
 namespace {
 
 constexpr size_t kMinLength = 2;       // one earlier value may be this step's own
-constexpr size_t kMaxVariables = 64;   // each asks for a walk over the graph
+constexpr size_t kMaxVariables = 64;   // each needs a walk over the graph
 constexpr size_t kSmallContainer = 4;  // (h, c)
 
 const Node* seen(const Dump& dump, uint32_t node) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of an earlier dump of the same run for one that has none, or fewer: memory ran out, and with it the room to
-// look at Python. A tensor has one serial in all dumps of a run, so what held it a moment ago is told of the same
+// look at Python. A tensor has one serial in all dumps of a run, so what held it a moment ago names the same
 // tensor.
 //
 // Not thread-safe. Linear in both dumps.

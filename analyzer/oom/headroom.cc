@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kMinRemedy = uint64_t{1} << 20;
 
 // glibc maps a block by itself from its threshold on, which is between 128 KiB and 32 MiB. Such a block begins 16 bytes
-// into a page, or 64 where torch's alignment is asked for.
+// into a page, or 64 with torch's alignment.
 bool mapped_by_itself(const Allocation& block) {
   constexpr uint64_t kPage = 4096, kMin = 128 << 10, kSurely = 32 << 20;
   const uint64_t offset = block.pointer % kPage;

@@ -20,7 +20,7 @@ struct RemedyCase {
   Device device;
   const FreeMemory& cached;
   const BalanceNode& balance;
-  uint64_t request = 0;  // 0: nothing was asked for in vain
+  uint64_t request = 0;  // 0: no request failed
   const RunningCode& running;
 };
 
@@ -32,7 +32,7 @@ class Headroom {
   const DeviceMemory* memory() const { return memory_; }  // null: the host's, or nothing is known
   uint64_t allocated() const { return allocated_; }       // by torch
   uint64_t least() const { return least_; }               // remedies that give less are left out
-  // More was asked for than there is at all.
+  // Whether the request is larger than the whole memory.
   bool too_large() const;
 
   Fits fits(const Freed& freed) const;

@@ -16,7 +16,7 @@ namespace tensorscope::analyzer::oom {
 namespace {
 
 constexpr size_t kMaxHolders = 4;
-constexpr size_t kMaxAsked = 12;    // each asks for a walk over the graph
+constexpr size_t kMaxAsked = 12;    // each needs a walk over the graph
 constexpr size_t kMaxTogether = 3;  // holders of the same tensors
 
 // "records[3].loss" is in "records[*]".
@@ -39,7 +39,7 @@ class HolderFinder {
         headroom_(headroom),
         view_(about.views.back()),
         dump_(view_.dump),
-        analysis_({view_}, /*whole=*/true),
+        analysis_({view_}, /*unfiltered=*/true),
         lines_(lines),
         explained_(dump_.tensors.size()) {
     const std::string package = torch_package(dump_);
@@ -75,7 +75,7 @@ class HolderFinder {
   }
 
   void leaks() {
-    Leaks all = find_leaks(about_.views, /*whole=*/true);
+    Leaks all = find_leaks(about_.views, /*unfiltered=*/true);
     if (all.passing_cycles) all.findings.push_back(std::move(*all.passing_cycles));
     for (const LeakFinding& finding : all.findings) {
       if (finding.kind == LeakKind::graph_cycle) add_graph_cycle(finding);

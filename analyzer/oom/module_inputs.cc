@@ -7,6 +7,7 @@
 
 #include "dump_generated.h"
 #include "leaks/retention.h"
+#include "oom/forward_site.h"
 #include "support/dotted_path.h"
 
 namespace tensorscope::analyzer::oom {
@@ -47,8 +48,7 @@ ModuleInputs::ModuleInputs(const View& view) : view_(view), consumers_(view.dump
 }
 
 const std::string& ModuleInputs::path(uint32_t node) const {
-  const uint32_t seen = view_.dump.graph.nodes[node].seen;
-  return view_.places.module_path(seen == kNone ? 0 : view_.dump.nodes[seen].site);
+  return view_.places.module_path(forward_site(view_.dump, node));
 }
 
 uint64_t ModuleInputs::not_kept(const std::set<std::string>& modules) const {
@@ -83,7 +83,7 @@ void ModuleInputs::look_behind(uint32_t node, const std::string& module, Input& 
   }
 }
 
-// Whether there is something that tells the size of an input. Masks and indices do not.
+// Whether something has the size of an input. Masks and indices do not.
 bool ModuleInputs::look_at_saved(uint32_t node, const std::string& module, Input& input) const {
   bool found = false;
   for (const SavedSlot& slot : view_.dump.graph.saved_of(node)) {

@@ -64,8 +64,8 @@ bool concerns(const Failure& failure, Device device) {
   return of_a_device(failure) ? failure.device == device : device.is_cpu();
 }
 
-OomAnalysis oom_analysis_of(const std::vector<View>& whole, const std::vector<View>& on_device, Device device) {
-  const View& view = whole.back();
+OomAnalysis oom_analysis_of(const std::vector<View>& unfiltered, const std::vector<View>& on_device, Device device) {
+  const View& view = unfiltered.back();
   OomAnalysis analysis;
   analysis.device = device;
   const std::optional<Failure>& failure = view.dump.failure;
@@ -80,7 +80,7 @@ OomAnalysis oom_analysis_of(const std::vector<View>& whole, const std::vector<Vi
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.label < b.label;
   });
   const RunningCode running(view, failure ? failure->site : 0);
-  const RemedyCase about = {whole, device, analysis.cached, analysis.balance, analysis.request, running};
+  const RemedyCase about = {unfiltered, device, analysis.cached, analysis.balance, analysis.request, running};
   analysis.remedies = find_remedies(about);
   if (failure && failure->node_serial != 0) analysis.backward_site = running.backward_site();
   analysis.in_optimizer = analysis.request != 0 && running.in_optimizer();

@@ -156,7 +156,7 @@ class Finder {
     const Totals& totals = dump_.totals;
     const uint64_t anonymous = totals.anonymous_bytes + totals.shared_bytes;
     if (anonymous == 0 && totals.resident_bytes == 0) return {};
-    // What is asked for counts as used already.
+    // The request counts as used already.
     const uint64_t own = (anonymous != 0 ? anonymous : totals.resident_bytes) + about_.request;
     return {dump_.failure->limit_bytes - std::min(dump_.failure->limit_bytes, dump_.failure->left_bytes), own};
   }

@@ -40,7 +40,7 @@ enum class RemedyKind : uint8_t {
   process_limit  // the device or machine has room; something else holds this process back
 };
 const char* name(RemedyKind kind);  // "empty-cache"
-// In which order they are told: 0 what limits this process, 1 what was found to hold or keep memory, then what the
+// The order of remedies: 0 what limits this process, 1 what was found to hold or keep memory, then what the
 // program would have to do otherwise: 2 in a line and with the same results, 3 in more lines, 4 with other results.
 int rank(RemedyKind kind);
 

@@ -43,7 +43,7 @@ RunningCode::RunningCode(const View& view, uint32_t site) : dump_(view.dump) {
     if (in_optimizer_ && code.function.starts_with("_multi_tensor")) step_function_ = code.function;
     if (user[(*frame)->code] && !in_module) outside.push_back((*frame)->code);
   }
-  // A helper that asks for memory is no loop: the innermost function that made nodes.
+  // A helper that allocates memory is no loop: the innermost function that made nodes.
   std::vector<bool> makes_nodes(dump_.codes.size());
   for (const Node& node : dump_.nodes) {
     for (const PythonFrame* frame : frames_of(dump_, node.alive ? node.site : 0)) makes_nodes[frame->code] = true;

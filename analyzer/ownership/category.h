@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tensor is for, as far as a dump tells: by what it is linked to, which slot, container or variable holds it,
+// What a tensor is for, as far as a dump shows it: by what it is linked to, which slot, container or variable holds it,
 // and who made it. Nothing rests on which function happens to run at the dump, so that a tensor has one category as
 // long as the same things hold it. Everything else is "unknown": a guess that looks like a fact is worse than none.
 #pragma once
@@ -40,7 +40,7 @@ enum class CategorySource : uint8_t {
 const char* text(CategorySource source);
 
 // What one tensor shows by itself; aliases are not looked at. A dump without Python's references (an older one, a
-// program without Python, a lock that did not come) still tells parameters and optimizer state by their creation.
+// program without Python, a lock that did not come) still identifies parameters and optimizer state by their creation.
 //
 // All that it is made of must outlive it.
 class CategoryFinder {

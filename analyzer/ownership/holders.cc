@@ -170,7 +170,7 @@ class Holders::Finder {
   std::vector<category::Verdict> verdicts_;   // by tensor; none of a moment
   std::vector<std::string> moment_evidence_;  // by tensor; of a moment alone
   std::vector<uint32_t> as_owner_;            // parts that are for what their owner is for
-  // By tensor; empty as long as nobody has asked.
+  // By tensor; empty until the first is read.
   std::vector<std::vector<std::string>> names_;
   std::vector<TensorHolders> holders_;
   std::vector<std::string> evidence_;

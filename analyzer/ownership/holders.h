@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each live tensor is called, why it is still alive, what it is for, and which module it belongs to: put together
 // from Python's references, the autograd graph, gradient links, views and storages. Everything rests on a link, a slot
-// or a holder, never on what a name looks like; what nothing tells stays "unknown".
+// or a holder, never on what a name looks like; without evidence a tensor stays "unknown".
 //
 // Categories and modules are found when it is made, in time linear to tensors, references and graph. Texts (names,
-// holders, evidence) are made for all tensors when the first is asked for. Not thread-safe.
+// holders, evidence) are made for all tensors when the first is read. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 // A tensor was computed where its creating node's forward stack says, inside some calls of modules, one in the other.
 // It left such a call when a node outside that call uses it, or when nothing uses it and a variable outside holds it: a
 // variable of a running function that the call was made from, or a global that is not the module's own. It is then
-// called "<path>.out" for each call it left. Where in the returned structure it stood, nothing tells: the order of
-// creation is not that of return.
+// called "<path>.out" for each call it left. Its place in the returned structure is not known: the order of creation
+// is not that of return.
 #pragma once
 
 #include <cstdint>

@@ -100,7 +100,7 @@ void ModuleTree::merge() {
   std::map<std::pair<uint32_t, std::string>, uint32_t> classes;
   for (uint32_t node = 1; node < nodes_.size(); ++node) {
     const Node& entry = nodes_[node];
-    // A group is told from its siblings by its numbers: none of them is also a name.
+    // A group differs from its siblings by its numbers: none of them is also a name.
     const std::string& label = entry.indices.empty() ? entry.name : entry.indices + " ";
     nodes_[node].merged =
         classes.try_emplace({nodes_[entry.parent].merged, label}, uint32_t(classes.size() + 1)).first->second;

@@ -35,7 +35,7 @@ class NamesOfRun {
   NamesOfRun(const NamesOfRun&) = delete;
   NamesOfRun& operator=(const NamesOfRun&) = delete;
 
-  // What comes from now on is of this dump. What an earlier one has said stays.
+  // What is added from now on is of this dump. What an earlier one has added stays.
   void add_source(Source source) { sources_.push_back(std::move(source)); }
   void add_tensor(uint64_t serial, KnownTensor known);
   void add_memory(const Allocation& allocation, Category category);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One process that is asked for dumps, and where they appear.
+// Requests dumps of one process, and knows where they appear.
 #pragma once
 
 #include <chrono>

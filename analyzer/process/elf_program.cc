@@ -43,7 +43,7 @@ bool has_soname(const OpenedElf& elf) {
   return found;
 }
 
-// Where the program asks for it as a library.
+// Returns its path if the program needs it as a library.
 std::string address_sanitizer(const std::string& path) {
   const OpenedElf elf(path);
   std::string found;
@@ -93,7 +93,7 @@ std::vector<std::string> interpreter_of(const std::string& path) {
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// What env starts: the first word that is neither an option nor a variable. "" where that cannot be told.
+// Returns what env starts: the first word that is neither an option nor a variable. "" if that is not known.
 std::string started_by_env(const std::vector<std::string>& words) {
   for (size_t i = 1; i < words.size(); i++) {
     const std::string& word = words[i];

@@ -39,7 +39,7 @@ class ScriptFolder {
 // A request that the interpreter was given.
 class PythonAttach {
  public:
-  // Nothing is asked for if no folder can be written that the process sees.
+  // Requests nothing if the process sees no folder that can be written.
   PythonAttach(const RemoteInterpreter& interpreter, const AttachRequest& request);
   PythonAttach(const PythonAttach&) = delete;
   PythonAttach& operator=(const PythonAttach&) = delete;

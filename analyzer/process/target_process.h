@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another process as /proc shows it: whether tensorscope is awake in it, how it is asked, and where its dumps will
-// appear. Linux only.
+// Another process as /proc shows it: whether tensorscope is awake in it, how to send it a request, and where its dumps
+// will appear. Linux only.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@
 
 namespace tensorscope::process {
 
-// How a process is asked: by its signal, or by a file that its collector thread looks for (rules/request_name.h).
+// How a process gets a request: by its signal, or by a file that its collector thread looks for (rules/request_name.h).
 enum class RequestMethod { signal, file };
 
 class TargetProcess {
@@ -40,10 +40,10 @@ class TargetProcess {
   // Whether the process has taken the file. `withdraw()`: removes it where not.
   bool file_taken() const;
   void withdraw() const;
-  // Makes an empty file for the answer, before the process is asked, and returns the time (CLOCK_MONOTONIC). If the
+  // Makes an empty file for the answer, before the request, and returns the time (CLOCK_MONOTONIC). If the
   // file cannot be made, no answer will come.
   uint64_t expect_answer() const;
-  // "process 4242 refuses: ..." if it does not do what it was asked for since then; nothing: no answer by now.
+  // Returns "process 4242 refuses: ..." if it has refused a request since then; nothing: no answer by now.
   // `forget_answer()`: removes the file.
   [[nodiscard]] std::optional<std::string> refusal(uint64_t asked_ns) const;
   void forget_answer() const;

@@ -58,7 +58,7 @@ uint32_t employer(const std::vector<RankProcess>& processes, uint32_t of) {
   return kNone;
 }
 
-// Dumps of the job that is asked about; the others are counted.
+// Returns the dumps of the wanted job, and counts the others.
 std::vector<uint32_t> dumps_of_job(const std::vector<RankDump>& dumps, const std::string& wanted, RankJob& out) {
   std::map<std::string, uint64_t> started;
   for (const RankDump& dump : dumps) {

@@ -40,7 +40,7 @@ struct RankJob {
   std::vector<int> missing;         // ranks below the world size without any dump
   std::vector<RankMoment> moments;  // in order
   size_t compared = 0;              // index of the moment that is compared: the last one with the most members
-  bool stages = false;              // peers are told apart by a process group of pipeline stages
+  bool stages = false;              // a process group of pipeline stages separates peers
   std::vector<std::string> other_jobs;
   size_t other_job_dumps = 0;     // dumps that were left out: of other jobs,
   size_t earlier_run_dumps = 0;   // of earlier processes of the same rank,

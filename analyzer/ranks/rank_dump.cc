@@ -20,7 +20,7 @@ class SubjectSums {
  public:
   SubjectSums(NamePool& names, size_t numbers) : names_(names), at_(numbers, kNone) {}
 
-  // `name` is asked when the number comes for the first time.
+  // `name` is called when the number comes for the first time.
   template <typename Name>
   RankPart& of(uint32_t number, Name name) {
     if (at_[number] == kNone) at_[number] = with_name(names_.add(name()));

@@ -48,7 +48,7 @@ class Finder : public RecordingVisitor {
   bool event(const format::RecordedEvent& event) override {
     if (event.type == format::EventType::step && event.mode != uint8_t(format::StepMode::eval)) begin_step(event);
     if (event.type == format::EventType::failure) failure_ = {events_ + 1, event.ns};
-    // Of tensors nothing is asked here.
+    // Tensors do not matter here.
     const bool about_memory = event.type == format::EventType::allocated || event.type == format::EventType::freed;
     ++events_;
     if (event.type == format::EventType::tensor_made || event.type == format::EventType::tensor_seen) take_in_tensor();

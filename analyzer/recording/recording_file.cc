@@ -16,7 +16,7 @@ namespace {
 
 constexpr FileKind kFileKind = {format::kRecordingMagic, format::kRecordingMajor, "recording"};
 
-// Events of one flush may still lack some that were being written: they are told once the next one is there.
+// Events of one flush may still lack some that were being written: they are passed on when the next one is there.
 class Teller {
  public:
   Teller(const std::string& name, RecordingVisitor& visitor, RecordingEnds& ends)

@@ -17,7 +17,7 @@
 
 namespace tensorscope::analyzer {
 
-// What a look at a recording is told, in the order of the program. Rows are checked for size, not for what they refer
+// Receives a recording's events, in the order of the program. Rows are checked for size, not for what they refer
 // to.
 class RecordingVisitor {
  public:
@@ -40,7 +40,7 @@ struct RecordingEnds {
   std::string cut_short;  // why the end came before the program's: "write: No space left on device"; "": it did not
   uint64_t end_ns = 0;
   uint64_t events = 0;
-  uint64_t late = 0;           // events that came after later ones had been told
+  uint64_t late = 0;           // events that came after later ones had been passed on
   uint64_t damaged = 0;        // parts of events that could not be read
   std::string damaged_chunks;  // those they are in, as far as they fit into a sentence
   std::vector<std::string> problems;

@@ -24,7 +24,7 @@ class BadChoice : public Error {
   using Error::Error;
 };
 
-// Another process that cannot be found, asked or stopped, or that does not do what it was asked for. Exit status 2.
+// Another process that cannot be found, reached or stopped, or that refuses a request. Exit status 2.
 class ProcessError : public Error {
  public:
   using Error::Error;

@@ -12,7 +12,7 @@ namespace tensorscope::analyzer {
 enum class Convolution : uint8_t {
   none,
   operation,  // an operation of one, or of its backward
-  plan,       // likewise, where torch asks for what cuDNN is to work in
+  plan,       // likewise, where torch allocates what cuDNN works in
   not_told    // no native frame is named as an operation is: libraries of another machine
 };
 

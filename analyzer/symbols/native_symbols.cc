@@ -10,6 +10,8 @@ namespace {
 
 const std::vector<CodePlace> kNowhere = {{"", "", 0, false}};
 
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 std::string file_fingerprint(const std::string& path, const RegularFile& file) {
   const struct stat& status = file.status();
   return path + ":" + std::to_string(status.st_size) + ":" + std::to_string(status.st_mtim.tv_sec) + "." +
@@ -143,6 +145,24 @@ const std::vector<CodePlace>& NativeSymbols::places(uint64_t return_address) {
   }
   found->second = places;
   return *places;
+}
+
+std::vector<Frame> NativeSymbols::frames(uint32_t leaf) {
+  std::vector<Frame> out;
+  for (uint32_t id = leaf < dump_.native_frames.size() ? leaf : 0; id != 0; id = dump_.native_frames[id].parent) {
+    const uint64_t address = dump_.native_frames[id].address;
+    const SharedObject* object = object_at(address);
+    for (const CodePlace& place : places(address)) {
+      out.push_back({Frame::Language::native, place.function, place.file, place.line,
+                     object ? file_name(object->path) : "", address, place.inlined});
+    }
+  }
+  return out;
+}
+
+const SharedObject* NativeSymbols::unread_object(const Frame& frame) {
+  const bool unnamed = frame.language == Frame::Language::native && frame.function.empty();
+  return unnamed ? unread_object(frame.address) : nullptr;
 }
 
 const SharedObject* NativeSymbols::unread_object(uint64_t return_address) {

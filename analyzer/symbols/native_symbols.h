@@ -24,13 +24,17 @@ class NativeSymbols {
   const SharedObject* object_at(uint64_t return_address) const;
   // Innermost first; one empty place where nothing is known.
   const std::vector<CodePlace>& places(uint64_t return_address);
-  // The object of such an address whose files could not be read; null: they were, or it has none.
-  const SharedObject* unread_object(uint64_t return_address);
+  // Frames of one leaf of the dump's native stacks, innermost first, inline frames expanded.
+  std::vector<Frame> frames(uint32_t leaf);
+  // The object of such a frame that has no name because no file of that object could be read here; null: another frame.
+  const SharedObject* unread_object(const Frame& frame);
+  bool names_functions() const { return options_.native; }
   void save();
   // Looks for the file of each object that a frame lies in; resolves nothing.
   SymbolCheck check();
 
  private:
+  const SharedObject* unread_object(uint64_t return_address);
   struct ObjectFiles;
   ObjectFiles& files_of(const SharedObject& object);
   void find_files(ObjectFiles& files);

@@ -47,7 +47,7 @@ class Places {
   // "model.py:31 Net.forward <- train.py:71 main"; a script's top level is left out. Empty where the place is the
   // outermost of it.
   std::string callers(uint32_t site, size_t most = 3);
-  // What of these stacks could not be read here, as far as it was asked for.
+  // Returns what of the stacks that were read so far is missing here.
   UnreadStacks& unread() { return symbols_.unread(); }
   // Resolves what these sites need at once.
   void prefetch(const std::vector<uint32_t>& sites, bool whole_stacks);

@@ -16,8 +16,6 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 std::vector<std::string> source_folders(const SymbolOptions& options) {
   std::vector<std::string> folders = options.source_folders;
   if (!options.sysroot.empty()) folders.push_back(options.sysroot);
@@ -28,18 +26,16 @@ std::vector<std::string> source_folders(const SymbolOptions& options) {
 
 struct Symbols::Impl {
   Impl(const Dump& dump, const SymbolOptions& options)
-      : dump(dump), names_native(options.native), symbols(dump, options), sources(dump, source_folders(options)) {}
+      : dump(dump), symbols(dump, options), sources(dump, source_folders(options)), unread(dump, symbols, sources) {}
 
   const Dump& dump;
-  const bool names_native;
   NativeSymbols symbols;
   SourceLines sources;
+  UnreadStacks unread;
   std::unordered_map<uint64_t, Frame> headlines;  // by (native, python)
   std::vector<std::optional<Owner>> owners;       // by code
   const std::string package = torch_package(dump);
-  std::unique_ptr<UnreadStacks> unread;
 
-  std::vector<Frame> native(uint32_t leaf);
   std::vector<PythonStackFrame> python(uint32_t leaf) const;
   const std::string* module_path(uint64_t object) const;
   auto parent() const {
@@ -50,19 +46,6 @@ struct Symbols::Impl {
   Owner owner_of(uint32_t code);
   Frame headline(const Site& site);
 };
-
-std::vector<Frame> Symbols::Impl::native(uint32_t leaf) {
-  std::vector<Frame> out;
-  for (uint32_t id = leaf < dump.native_frames.size() ? leaf : 0; id != 0; id = dump.native_frames[id].parent) {
-    const uint64_t address = dump.native_frames[id].address;
-    const SharedObject* object = symbols.object_at(address);
-    for (const CodePlace& place : symbols.places(address)) {
-      out.push_back({Frame::Language::native, place.function, place.file, place.line,
-                     object ? file_name(object->path) : "", address, place.inlined});
-    }
-  }
-  return out;
-}
 
 const std::string* Symbols::Impl::module_path(uint64_t object) const {
   if (object == 0) return nullptr;
@@ -115,7 +98,7 @@ Frame Symbols::Impl::headline(const Site& site) {
     const auto owner = [&](uint32_t id) { return owner_of(dump.python_frames[id].code); };
     return python_frame(rules::python_headline(innermost, parent(), owner));
   }
-  const std::vector<Frame> natives = native(site.native);
+  const std::vector<Frame> natives = symbols.frames(site.native);
   rules::NativeHeadline headline;
   for (const Frame& frame : natives) {
     if (headline.add(frame.object, frame.function, frame.file)) break;
@@ -123,12 +106,10 @@ Frame Symbols::Impl::headline(const Site& site) {
   return natives.empty() ? Frame{} : natives[headline.frame()];
 }
 
-Symbols::Symbols(const Dump& dump, const SymbolOptions& options) : impl_(std::make_unique<Impl>(dump, options)) {
-  impl_->unread = std::make_unique<UnreadStacks>(dump, *this);
-}
+Symbols::Symbols(const Dump& dump, const SymbolOptions& options) : impl_(std::make_unique<Impl>(dump, options)) {}
 Symbols::~Symbols() = default;
 
-std::vector<Frame> Symbols::native(uint32_t leaf) { return impl_->native(leaf); }
+std::vector<Frame> Symbols::native(uint32_t leaf) { return impl_->symbols.frames(leaf); }
 
 std::vector<Frame> Symbols::python(uint32_t leaf) {
   std::vector<Frame> out;
@@ -137,7 +118,7 @@ std::vector<Frame> Symbols::python(uint32_t leaf) {
 }
 
 std::vector<Frame> Symbols::merged(const Site& site, bool full) {
-  return merge_stacks(impl_->native(site.native), impl_->python(site.python), full);
+  return merge_stacks(impl_->symbols.frames(site.native), impl_->python(site.python), full);
 }
 
 std::vector<Frame> Symbols::shown(const Site& site, bool full) {
@@ -163,14 +144,7 @@ std::string Symbols::module_path(const Site& site) const {
 
 std::string Symbols::source_line(const Frame& frame) { return impl_->sources.line(frame.file, frame.line); }
 
-const SharedObject* Symbols::unread_object(const Frame& frame) {
-  const bool unnamed = frame.language == Frame::Language::native && frame.function.empty();
-  return unnamed ? impl_->symbols.unread_object(frame.address) : nullptr;
-}
-
-bool Symbols::names_native() const { return impl_->names_native; }
-
-UnreadStacks& Symbols::unread() { return *impl_->unread; }
+UnreadStacks& Symbols::unread() { return impl_->unread; }
 
 void Symbols::prefetch(const std::vector<uint32_t>& native_leaves) {
   const std::vector<NativeFrame>& frames = impl_->dump.native_frames;

@@ -37,10 +37,6 @@ class Symbols {
   std::string module_path(const Site& site) const;
   // The source line of a frame, trimmed and fit for a terminal; "" where it is not known (source_lines.h).
   std::string source_line(const Frame& frame);
-  // The shared object of a native frame that has no name because no file of that object could be read here; null:
-  // another frame.
-  const SharedObject* unread_object(const Frame& frame);
-  bool names_native() const;  // SymbolOptions::native
   UnreadStacks& unread();
   // Resolves all given native leaves at once, which is faster than one by one, and saves the cache.
   void prefetch(const std::vector<uint32_t>& native_leaves);

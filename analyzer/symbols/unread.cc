@@ -21,13 +21,13 @@ void UnreadStacks::look_for_lines() {
     const Owner owner = python_owner(file, package);
     // Code that was never in a file has no lines anywhere.
     if (frame.line <= 0 || file.starts_with('<') || owner == Owner::torch || owner == Owner::system) continue;
-    lacks_line_[i] = symbols_.source_line({Frame::Language::python, "", file, frame.line}).empty();
+    lacks_line_[i] = sources_.line(file, frame.line).empty();
   }
 }
 
 void UnreadStacks::note(const SharedObject& object) {
   files_.libraries.insert(object.path);
-  files_.switched_off = files_.switched_off || !symbols_.names_native();
+  files_.switched_off = files_.switched_off || !symbols_.names_functions();
 }
 
 bool UnreadStacks::function(const Frame& frame) {
@@ -50,11 +50,11 @@ bool UnreadStacks::operation(uint32_t site) {
 }
 
 // Operations have names in this library; a torch of one library has it as "libtorch.so". Those that called the
-// interpreter are of other calls: without its functions' names they cannot be told apart.
+// interpreter are of other calls: without its functions' names they look alike.
 bool UnreadStacks::look_for_operation(uint32_t leaf) {
   const SharedObject* interpreter = nullptr;
   bool unread = false;
-  for (const Frame& frame : symbols_.native(leaf)) {
+  for (const Frame& frame : symbols_.frames(leaf)) {
     if (is_eval_frame(frame.function)) break;
     const SharedObject* object = symbols_.unread_object(frame);
     if (object == nullptr) {

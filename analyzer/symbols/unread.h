@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "dump/dump.h"
-#include "symbols/symbols.h"
+#include "symbols/native_symbols.h"
+#include "symbols/source_lines.h"
 
 namespace tensorscope::analyzer {
 
@@ -28,7 +29,8 @@ struct UnreadFiles {
 
 class UnreadStacks {
  public:
-  UnreadStacks(const Dump& dump, Symbols& symbols) : dump_(dump), symbols_(symbols) {}
+  UnreadStacks(const Dump& dump, NativeSymbols& symbols, SourceLines& sources)
+      : dump_(dump), symbols_(symbols), sources_(sources) {}
 
   // Whether the file is missing that names the function of a native frame.
   bool function(const Frame& frame);
@@ -36,7 +38,7 @@ class UnreadStacks {
   bool operation(uint32_t site);
   // Whether a line of a running function is missing; torch's own and the standard library's do not count.
   bool line(uint32_t site);
-  // The files that what was asked for so far lacks.
+  // Returns the files that are missing for what was read so far.
   const UnreadFiles& files() const { return files_; }
 
  private:
@@ -45,7 +47,8 @@ class UnreadStacks {
   void look_for_lines();
 
   const Dump& dump_;
-  Symbols& symbols_;
+  NativeSymbols& symbols_;
+  SourceLines& sources_;
   std::vector<uint8_t> lacks_line_;                // of each Python frame; filled on first use
   std::unordered_map<uint32_t, bool> operations_;  // by native leaf
   UnreadFiles files_;

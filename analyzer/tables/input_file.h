@@ -33,13 +33,14 @@ class InputFile {
   size_t number() const { return number_; }
   const std::string& path() const { return path_; }
   FileKind kind() const { return kind_; }
+  bool names_functions() const { return options_.native; }  // of native frames
   // A recording has a dump's tables too: of its end.
   bool has(const Table& table) const {
     return table.file == kind_ || (kind_ == FileKind::recording && table.file == FileKind::dump);
   }
   // What is wrong with the file, one sentence each.
   std::vector<std::string> problems() const;
-  // What of the stacks that were asked for so far could not be read.
+  // Returns what of the stacks that were read so far is missing.
   analyzer::UnreadFiles unread() const;
 
   analyzer::OpenedDump& opened();

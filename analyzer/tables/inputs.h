@@ -18,7 +18,7 @@ class Inputs {
       : paths_(std::move(paths)), options_(std::move(options)) {}
 
   size_t size() const { return paths_.size(); }
-  // `findings`: they will be asked for; of several dumps of one run they are found in all together. Throws
+  // `findings`: a query reads them; of several dumps of one run they are found in all together. Throws
   // analyzer::BadInput.
   void each(bool findings, const std::function<void(InputFile&)>& take);
   // What was wrong with the files, one sentence each.

@@ -116,8 +116,7 @@ constexpr Column kFrames[] = {
      [](InputFile& file, const Row& row, ColumnData& column) { number_or_null(column, frame_at(file, row).address); }},
     {"not_read", boolean, "of a native frame: its function is not known because the object could not be read here",
      [](InputFile& file, const Row& row, ColumnData& column) {
-       column.boolean(file.opened().symbols.names_native() &&
-                      file.opened().places.unread().function(frame_at(file, row)));
+       column.boolean(file.names_functions() && file.opened().places.unread().function(frame_at(file, row)));
      }},
 };
 

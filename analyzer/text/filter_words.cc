@@ -44,7 +44,7 @@ std::string unknown_value(const FilterMistake& mistake) {
                      present_words(mistake));
 }
 
-// What there is instead of the value that matches nothing; "" where nothing can be said.
+// Returns the values that exist instead of the one that matches nothing, "" if they are not known.
 std::string instead_words(const NoMatch& answer) {
   if (!answer.names_known) return "the dump has no names (see tensorscope info)";
   if (answer.field == FilterField::line) {

@@ -13,8 +13,8 @@ namespace tensorscope::text {
 // file is missing.
 std::string unread_phrase(const analyzer::UnreadFiles& files, std::string_view consequence);
 
-// The same of an answer that shows names of functions: which libraries it lacks. What was switched off, and what was
-// not recorded, is said elsewhere: "" where nothing else is missing.
+// The same of an answer that shows names of functions: which libraries it lacks. Another line reports what was switched
+// off or not recorded: "" if nothing else is missing.
 std::string unread_names_phrase(const analyzer::UnreadFiles& files);
 
 }  // namespace tensorscope::text

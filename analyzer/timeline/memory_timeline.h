@@ -66,7 +66,7 @@ struct SiteChurn {
   uint64_t short_lived = 0;  // bytes of those that were freed within their step, or within 10 ms
 };
 
-// Sites that are asked about together: a source line. `peak`: the most that they had at once.
+// Sites with one answer together: a source line. `peak`: the most that they had at once.
 struct LineMemory {
   uint64_t allocations = 0, bytes = 0;
   uint64_t live = 0, peak = 0, live_at_peak = 0;  // live: at the end
@@ -111,7 +111,7 @@ struct MemoryTimeline {
   Moment peak() const;               // its end where nothing was allocated
 };
 
-// What is asked of a recording beside its bytes, known once its peak is.
+// Questions about a recording beside its bytes, made once its peak is known.
 struct TimelineQuestions {
   const MemoryCategories* categories = nullptr;
   std::vector<std::vector<uint32_t>> lines;  // of each site: which lines it belongs to

@@ -43,7 +43,7 @@ struct TopHead {
   std::vector<TopDevice> devices;
   TopCost cost;
   uint64_t interval_ns = 0;
-  bool slowed = false;             // the interval is longer than was asked for
+  bool slowed = false;             // the interval is longer than the requested one
   uint64_t names_interval_ns = 0;  // between looks at names; no longer than the interval: at each refresh
   std::optional<TopNames> names;   // none: this refresh has names of its own
   std::string by, sort, filter;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a running program holds, again and again: asks for a dump, reads it, and removes it.
+// What a running program holds, again and again: requests a dump, reads it, and removes it.
 #pragma once
 
 #include <chrono>
@@ -16,14 +16,14 @@ namespace tensorscope::top {
 
 class TopSampler {
  public:
-  // Throws ProcessError if the process cannot be asked.
+  // Throws ProcessError if no dump of the process can be requested.
   [[nodiscard]] static std::unique_ptr<TopSampler> open(pid_t pid, const analyzer::SymbolOptions& symbols);
   // A request that was not answered is withdrawn; a dump that is on its way is waited for, and removed.
   ~TopSampler();
 
   // `names`: Python's objects are looked at, too.
   bool ask(bool names);
-  // Whether the dump that was asked for is there; null with `problem()` where none will come.
+  // Whether the requested dump is there; null with `problem()` if none will come.
   bool look();
   // Tensors that are alive since the last look at names have its names where this dump has none.
   std::shared_ptr<analyzer::OpenedDump> take();

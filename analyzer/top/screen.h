@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A terminal that is drawn on as a whole and tells which keys are pressed; restored at the end, whatever ends it.
+// A terminal that is drawn as a whole and returns the keys that are pressed; restored at the end, whatever ends it.
 #pragma once
 
 #include <memory>

@@ -27,10 +27,10 @@ class TopView {
   void take(std::shared_ptr<analyzer::OpenedDump> sample);
   bool empty() const { return sample_ == nullptr; }
   const analyzer::Dump& dump() const { return sample_->dump; }
-  // What of the last sample's stacks could not be read; of an empty view nothing was asked.
+  // Returns what of the last sample's stacks could not be read; nothing for an empty view.
   analyzer::UnreadFiles unread() const { return sample_ ? sample_->places.unread().files() : analyzer::UnreadFiles(); }
 
-  // Whether rows are by what only a look at the program's objects tells.
+  // Whether rows are by something that only a look at the program's objects finds.
   bool needs_names() const { return by_ == analyzer::GroupBy::category || by_ == analyzer::GroupBy::holder; }
 
   void next_view();

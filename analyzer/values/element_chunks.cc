@@ -54,14 +54,13 @@ void ElementChunks::check(const analyzer::ByteSource& source, const std::string&
   chunk.checked = true;
 }
 
-std::string ElementChunks::read(const analyzer::ByteSource& source, const std::string& name, size_t first, size_t last,
-                                uint64_t begin, uint64_t size) {
+std::string ElementChunks::read(const analyzer::ByteSource& source, const std::string& name, const Range& range) {
   std::string out;
   uint64_t passed = 0;  // elements' bytes in the chunks before
-  for (size_t i = first; i < last && out.size() < size; ++i) {
+  for (size_t i = range.first_chunk; i < range.end_chunk && out.size() < range.size; ++i) {
     Chunk& chunk = chunks_[i];
     check(source, name, chunk);
-    const uint64_t from = std::max(passed, begin), to = std::min(passed + chunk.size, begin + size);
+    const uint64_t from = std::max(passed, range.begin), to = std::min(passed + chunk.size, range.begin + range.size);
     if (from < to) {
       const size_t before = out.size();
       out.resize(before + size_t(to - from));

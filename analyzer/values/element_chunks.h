@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chunks of a values file that hold elements. Nothing of them is read when the file is opened: a chunk's checksum
-// is compared once its elements are asked for.
+// is compared when its elements are first read.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,14 @@ class ElementChunks {
   void add(const ChunkPlace& place) { chunks_.push_back({place}); }
   size_t size() const { return chunks_.size(); }
 
-  // `size` bytes from `begin` on, among all the elements of the chunks from `first` to before `last`; fewer where these
-  // have fewer. Throws analyzer::BadInput where a chunk is damaged; `name` is the file's.
-  std::string read(const analyzer::ByteSource& source, const std::string& name, size_t first, size_t last,
-                   uint64_t begin, uint64_t size);
+  // Bytes among all the elements of some chunks.
+  struct Range {
+    size_t first_chunk = 0, end_chunk = 0;  // the chunk behind the last one
+    uint64_t begin = 0, size = 0;
+  };
+  // Returns fewer bytes where the chunks have fewer. Throws analyzer::BadInput where a chunk is damaged; `name` is the
+  // file's.
+  std::string read(const analyzer::ByteSource& source, const std::string& name, const Range& range);
 
  private:
   struct Chunk {

@@ -52,8 +52,8 @@ std::vector<std::string> names_of(const std::vector<std::unique_ptr<ValuesFile>>
 
 // Files of one run by rank, then by process.
 std::vector<std::unique_ptr<ValuesFile>> open_files(const std::vector<std::string>& paths);
-// What tells a row's file from the others: "0" for rank 0 where every file has a rank of its own; "pid 4242"; "" where
-// there is one file.
+// Returns what identifies a row's file: "0" for rank 0 if every file has a rank of its own; "pid 4242"; "" if there is
+// one file.
 std::vector<std::string> file_labels(const std::vector<std::unique_ptr<ValuesFile>>& files);
 
 }  // namespace tensorscope::values

@@ -22,7 +22,7 @@ struct ColumnRow {
 
 // All of one kind and dtype.
 struct Column {
-  std::string key;  // the name; with what tells it from the others of the name, behind the first: "loss [bfloat16]"
+  std::string key;  // the name; from the second of a name on with what differs: "loss [bfloat16]"
   std::string_view name, operation, module;
   format::ValueKind kind = format::ValueKind::tensor;
   int dtype = -1;         // of the elements in the file; -1: no tensor

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values were asked for: by name, step and mode.
+// Selects values by name, step and mode.
 #pragma once
 
 #include <cstdint>

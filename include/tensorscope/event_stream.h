@@ -24,7 +24,7 @@
 //                   else the usual ones
 // device_reported:  [aux] allocated reserved
 // step:             number pass mode
-// failure:          [aux] bytes that were asked for in vain
+// failure:          [aux] bytes that the failed call requested
 #pragma once
 
 #include <cstddef>

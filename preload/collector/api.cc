@@ -33,7 +33,7 @@ __attribute__((visibility("default"))) int tensorscope_dump(char* path_out, size
   if (g_state.load(std::memory_order_acquire) == State::dormant) return TENSORSCOPE_ABSENT;
   SiteId site = 0;
   if (HookScope scope; scope) site = live::call_context().site;
-  return collector::request_and_wait(collector::Reason::call, "tensorscope_dump", path_out, path_size, site);
+  return collector::write_dump_and_wait(collector::Reason::call, "tensorscope_dump", path_out, path_size, site);
 }
 
 // Also before torch is there: a program may leave its start out.

@@ -39,7 +39,7 @@ void request_from_signal() {
   wake_collector();
 }
 
-int request_and_wait(Reason reason, const char* detail, char* path_out, size_t path_size, SiteId site) {
+int write_dump_and_wait(Reason reason, const char* detail, char* path_out, size_t path_size, SiteId site) {
   if (path_out != nullptr && path_size > 0) path_out[0] = 0;
   const python::ReleasedGil released;  // the dump's second phase wants it
   Waiter waiter;

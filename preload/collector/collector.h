@@ -32,9 +32,9 @@ void request_from_signal();
 // Context: any thread but the collector, no HookScope. Writes a dump and waits for its end, with the GIL given up
 // meanwhile where the caller holds it. `path_out` may be null. Returns TENSORSCOPE_OK or _FAILED (tensorscope.h).
 // `detail` ends up in the dump ("exit status 3"), or instead of it the place of `site`, the call that asks.
-int request_and_wait(Reason reason, const char* detail, char* path_out, size_t path_size, SiteId site = 0);
+int write_dump_and_wait(Reason reason, const char* detail, char* path_out, size_t path_size, SiteId site = 0);
 
-// Context: as request_and_wait(). Has the collector call `work`, and waits.
+// Context: as write_dump_and_wait(). Has the collector call `work`, and waits.
 void run_and_wait(void (*work)());
 // The same by the thread that ends the program: the GIL stays as it is, since the interpreter may be gone.
 void run_at_the_end(void (*work)());

@@ -7,7 +7,7 @@ namespace tensorscope::collector {
 // Context: collector.
 void write_waiting_log();
 
-// Has the collector write what waits, and waits for it. Context: as request_and_wait().
+// Has the collector write what waits, and waits for it. Context: as write_dump_and_wait().
 void finish_log();
 // The same, a second at most, for a thread that ends the program by _exit(), also in a signal handler: takes no lock.
 void finish_log_before_exit();

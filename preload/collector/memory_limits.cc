@@ -153,23 +153,24 @@ void look_at_shared_memory() {
 }
 
 // Context: hook.
-void grown(const live::Growth& growth) {
+void grown(const live::AllocationAboveMark& allocation) {
   bool peak = false, near = false;
   dump::Failure low;
   {
     const Look look;
     if (!look) return;
-    if (growth.may_wait && live_bytes(DeviceTable::kCpu) > g_limits_above) near = look_at_limits(growth.nbytes, low);
+    if (allocation.may_wait && live_bytes(DeviceTable::kCpu) > g_limits_above)
+      near = look_at_limits(allocation.nbytes, low);
     if (options().growth.is_set()) peak = g_watches.growth.look(AllDevices().live, options().growth);
     set_marks();
   }
   if (peak) request_at_growth();
   if (!near) return;
-  low.device = growth.device;
-  low.requested = growth.nbytes;
-  low.site = growth.context.site;
-  low.thread = growth.context.thread;
-  low.node = growth.context.node;
+  low.device = allocation.device;
+  low.requested = allocation.nbytes;
+  low.site = allocation.context.site;
+  low.thread = allocation.context.thread;
+  low.node = allocation.context.node;
   write_near_limit(low, kLongestWaitMs);
 }
 

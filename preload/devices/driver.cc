@@ -23,7 +23,7 @@ constexpr int kRelaxed = 2;      // cudaStreamCaptureModeRelaxed
 constexpr size_t kPropertiesBytes = 8192;
 constexpr size_t kBusIdBytes = 32;
 
-// The thread that asks, and nobody else: at most one runs at a time.
+// The thread that queries the driver, and nobody else: at most one runs at a time.
 constinit Nvml g_nvml;
 constinit SpinLock g_asking;  // only ever tried; the thread gives it back
 

@@ -2,15 +2,15 @@
 // What the driver reports about CUDA devices, asked on a thread of its own with a limit on the time: a driver that
 // hangs must not hang the dump.
 //
-// NVML (libnvidia-ml.so.1) is opened at run time and asked first: it needs no context and knows other processes. A
+// NVML (libnvidia-ml.so.1) is opened at run time and comes first: it needs no context and knows other processes. A
 // device is matched by its PCI address, which the CUDA runtime reports, so that CUDA_VISIBLE_DEVICES changes nothing.
-// Where NVML is missing, or reports a whole device that is partitioned (MIG), the runtime's cudaMemGetInfo is asked.
+// Where NVML is missing, or reports a whole device that is partitioned (MIG), the runtime's cudaMemGetInfo is called.
 // NVML's descriptors are in the collector's table, from its start to its stop; the runtime's are the program's, and a
-// thread of the program's side asks it (support/programs_side.h). So it is with NVML if the program has started it:
-// then what it has open is the program's. Only devices on which this process has allocated may be asked for: they have
+// thread of the program's side calls it (support/programs_side.h). So it is with NVML if the program has started it:
+// then what it has open is the program's. Only devices on which this process has allocated are queried: they have
 // a context already.
 //
-// Context: collector. No malloc of ours: a program that is out of memory is one of those that ask.
+// Context: collector. No malloc of ours: the program may be out of memory.
 #pragma once
 
 #include <cstddef>

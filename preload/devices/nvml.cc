@@ -122,7 +122,7 @@ void Nvml::look_at_processes(Handle device, DriverFacts& facts) {
 }
 
 // What programs can have, as cudaMemGetInfo counts it: without what the driver keeps for itself (480 MiB of an H100),
-// where the driver tells that.
+// if the driver reports that.
 int Nvml::read_memory(Handle device, DriverFacts& facts) {
   Memory2 usable = {};
   usable.version = sizeof usable | 2u << 24;  // NVML_STRUCT_VERSION

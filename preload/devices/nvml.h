@@ -2,7 +2,7 @@
 // The few functions of NVML that tell who uses a device's memory. No header of NVIDIA's is needed: names, structs and
 // numbers are those of nvml.h (11.0 to 13.0; the ABI of a name never changes, a new one gets a new suffix).
 //
-// Context: the thread that asks the driver (driver.cc). Any call may take long.
+// Context: the thread that queries the driver (driver.cc). Any call may take long.
 #pragma once
 
 #include "devices/driver_facts.h"

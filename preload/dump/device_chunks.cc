@@ -34,7 +34,7 @@ const char* settings() {
   return "";
 }
 
-// Where torch could not be asked: what kind of blocks there are says it, too.
+// Used if torch could not be called: the kinds of blocks show the backend, too.
 const char* backend_by_blocks(const live::SnapshotView& view, Device device) {
   const char* backend = "";
   for (const live::AllocationEntry& block : view.allocations) {

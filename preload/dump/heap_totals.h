@@ -3,8 +3,8 @@
 //
 // Context: collector, no table lock held. The question itself (mallinfo2) takes each arena's lock and walks the arena's
 // free chunks meanwhile, about 0.2 us a chunk. A thread that was killed or left behind by a raw clone may hold such a
-// lock for ever, and a heap in many pieces may hold up the program's own malloc. So a short-lived thread asks, nobody
-// waits for it longer than a moment, and a process where it took long once is never asked again.
+// lock for ever, and a heap in many pieces may hold up the program's own malloc. So a short-lived thread calls it,
+// nobody waits for it longer than a moment, and a process where it took long once is never asked again.
 #pragma once
 
 #include <cstdint>

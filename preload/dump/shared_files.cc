@@ -99,7 +99,7 @@ bool look_at_mappings(Look& look, const char* process) {
   return true;
 }
 
-// What a descriptor is for is told by its link: a stat() of a file elsewhere could hang.
+// A descriptor's link names its file: a stat() of a file elsewhere could hang.
 void look_at_descriptors(Look& look, const char* process) {
   char folder[64];
   snprintf(folder, sizeof(folder), "/proc/%.16s/fd", process);

@@ -86,7 +86,7 @@ int register_at_next_chance(void*) {
   const InsideScope inside;
   if (!python::imported_whole(gil, "torch.nn.modules.module") ||
       !python::imported_whole(gil, "torch.optim.optimizer")) {
-    g_device_state.store(State::off, std::memory_order_release);  // the next tensor asks again
+    g_device_state.store(State::off, std::memory_order_release);  // the next tensor tries again
     return 0;
   }
   const bool done = register_device_hooks(gil);

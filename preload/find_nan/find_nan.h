@@ -14,7 +14,7 @@ struct FindNanActions {
   void (*write_dump)() = nullptr;  // and waits for it
 };
 
-// Where it is asked for. Context: activation.
+// Does nothing unless TENSORSCOPE_FIND_NAN is set. Context: activation.
 void start_find_nan(const FindNanActions& actions);
 
 // Says what is still held back, and how it went. Context: the end of the process.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings of --find-nan that may turn out to be none: what is left of them at the end of the outermost operation, and
-// in a backward pass at the end of the node, decides. The first one that is confirmed is said; after an infinity the
-// first NaN is, too. The others are counted.
+// in a backward pass at the end of the node, decides. The first one that is confirmed is reported; after an infinity
+// the first NaN is, too. The others are counted.
 //
 // Context: any thread that runs operations, not signal handlers. A fixed amount of memory, one lock.
 #pragma once
@@ -42,7 +42,7 @@ class NanCandidates {
   bool waits_for_node(uint8_t origin, const void* node);
   bool any_open() const { return open_.load(std::memory_order_relaxed) != 0; }
 
-  // Of the one that is to be said, until mark_reported().
+  // Returns the finding to report; valid until mark_reported().
   Finding& pending() { return said_; }
   void mark_reported() { saying_.store(false, std::memory_order_relaxed); }
   bool all_reported() const { return nan_reported() || closed_.load(std::memory_order_relaxed); }

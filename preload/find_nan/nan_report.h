@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the operation that made the first NaN or infinity, and how it is said on standard error.
+// What is known of the operation that made the first NaN or infinity, and its lines on standard error.
 //
 // Context: the thread that found it, no lock held. write_finding() allocates no memory but for demangling.
 #pragma once

@@ -90,9 +90,9 @@ void start(const char* settings) {
   cupti::prepare();
   recording::start(&collector::wake_collector);
   watch::start(&collector::wake_collector);
-  find_nan::start_find_nan({[] { collector::request_and_wait(collector::Reason::call, "--find-nan", nullptr, 0); }});
+  find_nan::start_find_nan({[] { collector::write_dump_and_wait(collector::Reason::call, "--find-nan", nullptr, 0); }});
   collector::start_step_dumps(
-      [](const char* detail) { collector::request_and_wait(collector::Reason::call, detail, nullptr, 0); });
+      [](const char* detail) { collector::write_dump_and_wait(collector::Reason::call, detail, nullptr, 0); });
   if (!options().module_outputs) {
     set_coverage(Subject::module_outputs, Seen::no, "switched off; set TENSORSCOPE_MODULE_OUTPUTS=1 to record it");
   }

@@ -78,13 +78,13 @@ ThreadId calling_thread();
 
 // Who watches growth: called after an allocation where more bytes of the device are live than DeviceTable's mark; null:
 // nobody. Under a HookScope; where `may_wait` is false the device allocator's lock may be held.
-struct Growth {
+struct AllocationAboveMark {
   Device device;
   uint64_t nbytes;  // of the allocation
   CallContext context;
   bool may_wait;
 };
-using GrowthFunction = void (*)(const Growth& growth);
+using GrowthFunction = void (*)(const AllocationAboveMark& allocation);
 void set_growth_function(GrowthFunction function);
 
 // What a tensor is, read while it is released, for the event log (recording/tensor_facts.h). At most kMaxFacts events,

@@ -61,7 +61,8 @@ bool counts_for_a_dump(dump::Failure& failure) {
 constinit LimitReader g_failure_reader;
 constinit SpinLock g_failure_reader_lock;  // only ever tried
 
-// Which limit of the system has less left than was asked for. A cgroup's is none of them: it lets malloc succeed.
+// Finds the limit of the system that has less left than the request. A cgroup's is none of them: it lets malloc
+// succeed.
 void find_limit(dump::Failure& failure) {
   if (!g_failure_reader_lock.try_lock()) return;
   const SystemMemory memory = g_failure_reader.read();

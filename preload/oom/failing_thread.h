@@ -21,7 +21,7 @@ void host_allocation_failed(size_t nbytes);
 void shared_memory_failed();
 
 // torch throws an exception of c10; `out_of_memory_type`: a c10::OutOfMemoryError. `device`: the one that the thread
-// uses, where nobody has said which one was asked.
+// uses, assumed if no call has named another.
 void torch_throws(bool out_of_memory_type, Device device);
 
 // Writes a dump of the failure and waits for its end (collector/collector.h, write_failure). False: there is none.

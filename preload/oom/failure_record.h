@@ -28,7 +28,8 @@ inline void allocation_succeeded() {
 
 // What is known of the failure that this thread is about to throw; forgotten thereby. `out_of_memory_type`: what it
 // throws is c10::OutOfMemoryError; else a c10 exception, which is an out-of-memory error only where a call of the
-// runtime failed. False: it is not one. `failure.device` is what is assumed where nobody has said it.
+// runtime failed. Returns false if it is none. `failure.device` is assumed if no call has named
+// one.
 bool take_failure(bool out_of_memory_type, dump::Failure& failure);
 
 }  // namespace tensorscope::oom

@@ -22,7 +22,7 @@ namespace tensorscope::oom {
 
 namespace {
 
-constexpr size_t kNamedPlaces = 24;     // candidates for the largest: native stacks are told apart only by name
+constexpr size_t kNamedPlaces = 24;     // candidates for the largest: native stacks differ only by name
 constexpr size_t kNamesOfPlace = 4096;  // that are looked at
 
 struct Group {
@@ -207,7 +207,7 @@ void fill_sites(const ReportSources& sources, const TensorLinks& links, const Ho
   }
 }
 
-// Of a limit that this process shares. Memory that it has asked for and not touched counts as its own.
+// Of a limit that this process shares. Memory that it has allocated and not touched counts as its own.
 void fill_other_processes(ReportFacts& facts) {
   const dump::Failure& failure = facts.failure;
   if (failure.limit != SystemLimit::cgroup && failure.limit != SystemLimit::machine) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report on standard error at once when memory ran out or nearly did: what was asked for, where, who has the
+// The report on standard error at once when memory ran out or nearly did: the request, its place, who has the
 // memory, what could be freed, and how to read more. At most 25 lines, in one write.
 //
 // Context: collector, after the dump has its name. Without memory it says in a few lines what it can.

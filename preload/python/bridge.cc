@@ -30,7 +30,7 @@ namespace {
 enum class Attached : uint8_t { no, waiting, yes };
 std::atomic<Attached> g_attached{Attached::no};
 std::atomic<Attached> g_outputs{Attached::no};
-// The job that was asked for is not in the child.
+// A job that was posted is not in the child.
 FreshInChild g_fresh_bridge{[] {
   for (std::atomic<Attached>* stage : {&g_attached, &g_outputs}) {
     Attached waiting = Attached::waiting;

@@ -14,7 +14,7 @@ namespace tensorscope::python {
 // Context: collector, called when torch is seen, while waits_for_torch_nn(), and by look_at_program() until it
 // succeeds. Finds an initialised interpreter and has a thread that waits for the GIL register the exit dump with
 // `atexit`, and put `libtensorscope` into sys.modules where the inittab came too late, and have what modules return
-// recorded where that is asked for. Does not wait for that thread. True once all is done.
+// recorded if TENSORSCOPE_MODULE_OUTPUTS is set. Does not wait for that thread. Returns true once all is done.
 bool attach();
 
 // Context: collector. True while attach() must be called again because torch.nn was not there yet.

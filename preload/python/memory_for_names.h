@@ -10,7 +10,7 @@
 
 namespace tensorscope::python {
 
-// In bytes. `at_most`: what the program's user allows; 0: no more is said.
+// In bytes. `at_most`: what the program's user allows; 0: no limit.
 uint64_t memory_for_names(const SystemMemory& system, uint64_t at_most);
 
 }  // namespace tensorscope::python

@@ -68,8 +68,8 @@ Vectorcall* entry_of(Object* function, ptrdiff_t offset) {
   return reinterpret_cast<Vectorcall*>(reinterpret_cast<char*>(function) + offset);
 }
 
-// Where PyFunctionObject has its entry; 0: it cannot be told. The functions of a module written in Python alone all
-// have the interpreter's.
+// Returns where PyFunctionObject has its entry, 0 if that is not known. The functions of a module written in Python
+// alone all have the interpreter's.
 ptrdiff_t offset_of_entry(const Gil& gil, Object* function, Object* other) {
   const ptrdiff_t offset = heap_inspector::vectorcall_offset_of(gil->PyFunction_Type);
   const ptrdiff_t size = heap_inspector::basic_size_of(gil->PyFunction_Type);

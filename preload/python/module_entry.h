@@ -2,9 +2,9 @@
 // Every call of a torch.nn module that Python runs, seen where the interpreter enters torch.nn.Module._call_impl, which
 // calls of a module go through, those of classes with a __call__ of their own among them.
 //
-// The function's own vectorcall entry (PyFunctionObject, CPython 3.8 to 3.14) is replaced by one that tells the
-// observers, calls the interpreter's, and tells them again; PyFunction_SetVectorcall is the interpreter's way to do so
-// from 3.12 on. Module.__call__ calls the function with *args, which no CPython turns into a call without the entry
+// The function's own vectorcall entry (PyFunctionObject, CPython 3.8 to 3.14) is replaced by one that calls the
+// observers, the interpreter's entry, and the observers again; PyFunction_SetVectorcall is the interpreter's way to do
+// so from 3.12 on. Module.__call__ calls the function with *args, which no CPython turns into a call without the entry
 // (Python/ceval.c). Nothing that Python sees is changed: no hook is registered, so torch keeps its fast path, and
 // torch.compile traces the function's code as it is; of what it compiled, the outermost call alone is seen.
 //

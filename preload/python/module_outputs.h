@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the calls of modules returned, exactly, where TENSORSCOPE_MODULE_OUTPUTS asks for it: each tensor in a returned
+// What the calls of modules returned, exactly, if TENSORSCOPE_MODULE_OUTPUTS is set: each tensor in a returned
 // structure, which may be made of dicts, lists, tuples and dataclasses, is noted as a call ends (module_entry.h). Keeps
 // no tensor and no module alive.
 //

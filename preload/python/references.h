@@ -51,7 +51,7 @@ struct SnapshotFacts {
   uint64_t serial = UINT64_MAX;                    // the newest tensor of the dump
   std::shared_ptr<const torch::GraphSeeds> graph;  // null: no graph was read
   std::shared_ptr<const TensorSizes> sizes;        // null: not known
-  bool devices = false;                            // torch's allocator of CUDA memory is to be asked
+  bool devices = false;                            // also read torch's allocator of CUDA memory
 };
 
 }  // namespace tensorscope::python

@@ -179,7 +179,7 @@ bool write_segment(Recorder& recorder, const live::SnapshotView& view, format::S
   auto site_rows = chunk.builder().CreateVectorOfStructs(sites);
   auto device_rows = chunk.builder().CreateVectorOfStructs(devices);
   const uint64_t begin = view.taken_ns != 0 ? view.taken_ns : g_recording.begin_ns.load();
-  const bool told = reason != format::SegmentReason::window;  // the next flush tells it to both files
+  const bool told = reason != format::SegmentReason::window;  // the next flush writes it to both files
   const uint64_t newly_lost = told ? live::lost_events() - recorder.lost : 0;
   const auto segment =
       format::CreateRecordingSegment(chunk.builder(), ++recorder.segments, reason, begin, view.serial, newly_lost,

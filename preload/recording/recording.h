@@ -9,7 +9,7 @@
 
 namespace tensorscope::recording {
 
-// Begins to record where TENSORSCOPE_RECORD asks for it. `wake_writer`: has the thread that calls flush() look.
+// Begins to record if TENSORSCOPE_RECORD is set. `wake_writer`: has the thread that calls flush() look.
 void start(void (*wake_writer)());
 
 // From this moment on; what is alive is in the file first.

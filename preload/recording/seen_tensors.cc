@@ -30,7 +30,7 @@ bool has_usual_strides(const torch::Metadata& m) {
   return std::equal(usual, usual + m.ndim, m.strides);
 }
 
-// False: more is to be said than an event has room for.
+// Returns false if an event has too little room.
 bool describe(const torch::Metadata& m, format::RecordedEvent& e) {
   using format::TensorFlag;
   using format::TensorKnown;

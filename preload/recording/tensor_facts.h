@@ -12,8 +12,8 @@ namespace tensorscope::recording {
 // Has one of these tensors show where torch keeps what. `reader` knows the layout. Context: collector.
 void learn_facts(const live::SnapshotView& view, torch::MetadataReader& reader);
 
-// Called where facts are wanted and not known yet, the first, second, fourth, eighth time and so on: what ends before
-// they are learnt is told without.
+// Called where facts are wanted and not known yet, the first, second, fourth, eighth time and so on: a tensor that
+// ends before they are learnt has none.
 void call_for_facts(void (*wanted)());
 
 // A live::FactsFunction. Context: hook, on the thread that releases the tensor. No lock, no malloc.

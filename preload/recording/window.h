@@ -2,8 +2,8 @@
 // Where the recording goes: a file that grows, or with TENSORSCOPE_RECORD_LAST the last part of it.
 //
 // With a window there is a second file beside it, which begins later, with what is alive then, and gets every chunk,
-// too. When it holds as much as was asked for it takes the recording's name, and another is begun. So the recording is
-// whole at any moment, nothing is copied, and it holds between once and twice the time that was asked for; of a size,
+// too. When it holds a whole window it takes the recording's name, and another is begun. So the recording is whole at
+// any moment, nothing is copied, and it holds between one and two windows if the window is a time; if it is a size,
 // between half of it and all. The second file's name ends in ".recording.next".
 //
 // Context: collector, or the thread that ends the program. One thread at a time.

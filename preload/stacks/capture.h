@@ -20,13 +20,13 @@ struct Stack {
 };
 
 // This library's own frames are left out: the innermost native frame is the caller of the hooked function.
-// `nbytes`: of the block that is allocated, 0 where nothing is. Where Python runs and fewer are asked for than
-// TENSORSCOPE_NATIVE says, there is no native part.
+// `nbytes`: of the block that is allocated, 0 where nothing is. If Python runs and the block is smaller than
+// TENSORSCOPE_NATIVE, there is no native part.
 Stack capture(uint64_t nbytes, HookFrame hook = nullptr);
 inline constexpr uint64_t kWithNative = UINT64_MAX;  // whatever its size
 
-// Whether the Python stack is still the one of this thread's last capture(), which was `python`. False also where that
-// cannot be told.
+// Whether the Python stack is still the one of this thread's last capture(), which was `python`. Returns false also if
+// that is not known.
 bool python_is_still(StackId python);
 
 // The same in two steps, for who may not need the native part: right after one another.

@@ -15,7 +15,7 @@ struct Binding {
   void* function = nullptr;  // null: nothing in the process defines the name
 };
 
-// The caller's own definition; else that of the library whose version the caller's reference asks for, by SONAME; else
+// The caller's own definition; else that of the library whose version the caller's reference names, by SONAME; else
 // (the caller took the address from somewhere) the first in load order.
 Binding find_binding(const char* symbol, const void* inside_caller);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Filters of system calls (seccomp). A process that begins under one, in a container, can do what programs do there. A
 // filter that the program puts before itself later is for what the program does: a call that only the profiler makes
-// may end the process. So the profiler asks before it makes one that programs seldom make.
+// may end the process. So the profiler checks before it makes one that programs seldom make.
 //
 // A filter in addition to one that was there from the beginning is seen if it is put by prctl() or syscall()
-// (hooks/process/seccomp.cc): the kernel tells only that there is one. Threads that a thread with such a filter makes
+// (hooks/process/seccomp.cc): the kernel shows only that there is one. Threads that a thread with such a filter makes
 // have it as well, and are not known.
 //
 // Context: any. One system call (prctl) each.

@@ -19,7 +19,7 @@ constexpr uint32_t kPatienceMs = 1000;
 
 // A thread's number and when it ended, in one word so that neither is read without the other. A forked child may keep
 // the words: a number that is no thread of this process is a thread that is gone.
-struct End {
+struct alignas(uint64_t) End {  // clang calls libatomic where the parts alone decide the alignment
   uint32_t thread;
   uint32_t ms;
 };

@@ -192,7 +192,7 @@ void give_back(void* memory, size_t bytes) {
 }  // namespace tensorscope
 
 // Hidden, as all that exports.map does not list: libstdc++ is linked statically, and the program's own are not touched.
-// A size is told wherever a class or a container frees; where it is not, a limit counts the memory as taken.
+// Classes and containers pass the size when they free; without it a limit counts the memory as taken.
 void* operator new(size_t bytes) { return tensorscope::take(bytes); }
 void* operator new[](size_t bytes) { return tensorscope::take(bytes); }
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return tensorscope::from_system(bytes); }

@@ -2,7 +2,7 @@
 // Work that may find no memory. This library is built without exceptions, so a failed `new` would end the program;
 // inside run_or_abandon_on_oom() it costs the work instead, in two steps:
 //
-// 1. `new` is served from a reserve, and memory_is_short() is true from then on: work that asks for it comes to its end
+// 1. `new` is served from a reserve, and memory_is_short() is true from then on: work that checks it comes to its end
 //    by itself, with what it has.
 // 2. Where the reserve does not suffice either, the work is left where it is. It runs on a stack of its own, which is
 //    given up with it: no frame is jumped over and no object of it is used again, so the memory it holds is lost.

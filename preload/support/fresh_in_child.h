@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A room's state that is of one process: counts, marks, what was said once, what was asked for and by whom. It is one
-// object, which a forked child makes anew, so that no list of its fields can forget what is added later:
+// A room's state that is of one process: counts, marks, messages that appear once, requests and their senders. It is
+// one object, which a forked child makes anew, so that no list of its fields can forget what is added later:
 //
 //     struct StepCounts {
 //       std::atomic<uint32_t> steps{0};

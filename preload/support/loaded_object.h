@@ -48,7 +48,7 @@ struct LoadedObject {
   // Of `symbols`, the null symbol among them; 0 where the object has no table.
   uint32_t symbol_count() const;
   // Whether `symbols[index]` is a reference to another object's definition, and the file name (DT_NEEDED) of the
-  // library whose version it asks for; null: it asks for none.
+  // library whose version it names; null: it names none.
   bool is_reference(uint32_t index) const { return symbols[index].st_shndx == SHN_UNDEF; }
   const char* wanted_library(uint32_t index) const;
   bool file_name_begins_with(const char* prefix) const;

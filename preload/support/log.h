@@ -20,7 +20,7 @@ enum class LogLevel { debug, info, warning, error };
 
 inline constexpr size_t kLogLineBytes = 1024;  // longer lines are cut
 
-// Lines are kept from the beginning on, since options are read only after some may have been said.
+// Lines are kept from the beginning on, since options are read only after some may have been written.
 bool log_is_on();
 // The options are known now. Context: activation.
 void start_log();
@@ -34,7 +34,7 @@ void log(LogLevel level, fmt::format_string<Arguments...> format, Arguments&&...
   if (log_is_on()) format_log_line(level, format, fmt::make_format_args(arguments...));
 }
 
-// Whether the log goes where say() writes: then what is said is not in it again.
+// Whether the log goes where say() writes: then the log leaves out what say() writes.
 bool log_is_standard_error();
 
 // Writes the lines that wait.

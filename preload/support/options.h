@@ -16,11 +16,11 @@ struct Options {
 #undef TENSORSCOPE_OPTION
 };
 
-// Parses the environment, and prints the help where it is asked for. Safe without malloc; texts are copied, since a
-// program may change its environment. `more`: settings that come before those of the environment, NAME=VALUE, each with
-// its terminating zero, and an empty one; null: none.
+// Parses the environment, and prints the help if TENSORSCOPE_HELP is set. Safe without malloc; texts are copied, since
+// a program may change its environment. `more`: settings that come before those of the environment, NAME=VALUE, each
+// with its terminating zero, and an empty one; null: none.
 void parse_options(const char* more = nullptr);
-// The same at load, where the help is asked for: in a process without torch nothing else would print it.
+// Prints the help at load if TENSORSCOPE_HELP is set: in a process without torch nothing else would print it.
 void print_help_if_asked();
 const Options& options();
 

@@ -30,7 +30,7 @@ class PageBytes {
   bool grow(size_t bytes);
   char* data() const { return pages_; }
   size_t room() const { return room_; }
-  // Asks the system for large pages where it has them: what is to be written at once and large. May be asked again.
+  // Requests large pages if the system has them: for large data that is written at once. May be called again.
   void prefer_large_pages();
 
  private:

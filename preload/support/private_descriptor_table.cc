@@ -35,7 +35,7 @@ constexpr unsigned kUnshare = 2;  // CLOSE_RANGE_UNSHARE of linux/close_range.h,
 #define SYS_close_range 436
 #endif
 
-// Leaves the shared table for an empty one. Nothing is copied, so nothing is closed either: no file system is told of a
+// Leaves the shared table for an empty one. Nothing is copied, so nothing is closed either: no file system sees a
 // close, and no lock of the program's on a file is lost.
 bool leave_by_close_range() { return !calls_are_filtered() && syscall(SYS_close_range, 0U, ~0U, kUnshare) == 0; }
 

@@ -16,10 +16,10 @@
 
 namespace tensorscope {
 
-// From now on the calling thread may be asked, and will do it in serve_programs_side(): before it makes a thread that
-// asks.
+// From now on other threads may post work to the calling thread, which does it in serve_programs_side(). Call before
+// making such a thread.
 void open_programs_side();
-// Does what is asked for until `ended` is not 0. Who changes that wakes the thread (wake_programs_side).
+// Does posted work until `ended` is not 0. Who changes that wakes the thread (wake_programs_side).
 void serve_programs_side(const std::atomic<uint32_t>& ended);
 void wake_programs_side();
 

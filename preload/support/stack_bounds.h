@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the calling thread's stack lies. glibc's pthread_getattr_np reads /proc/self/maps for the main thread, through
-// a number of the program's descriptor table; the main thread is asked about here without a file.
+// a number of the program's descriptor table; here the main thread's bounds need no file.
 //
 // Context: any but signal handlers; errno is left as it was.
 #pragma once

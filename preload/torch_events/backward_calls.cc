@@ -67,7 +67,7 @@ struct Forwards {
 constexpr int kWords = 8;
 std::atomic<int> g_sequence_word{-1};
 
-// A node that is running. Its end is told in any case: the RecordFunction is on the stack.
+// A node that is running. Its end is always seen: the RecordFunction is on the stack.
 struct RunningNode {
   const void* record;
   NodeRun run;

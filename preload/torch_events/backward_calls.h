@@ -23,7 +23,7 @@ bool knows_nodes();
 
 // Registers with torch for the nodes that run. Once.
 Status follow_backward(live::DeviceSlot device);
-// Of which device memory is told from now on.
+// From now on rows have this device's memory.
 void follow_backward_on(live::DeviceSlot device);
 
 // A call of a module begins and ends, on its thread. `row`: with what is known when it begins. `has_row`: its

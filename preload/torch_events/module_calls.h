@@ -62,7 +62,7 @@ class CallListener {
 
 struct CallSettings {
   bool record_calls = false;       // each becomes a row
-  bool follow_operations = false;  // call_of_operation() is asked
+  bool follow_operations = false;  // call_of_operation() is called
 };
 
 // Once, before register_hooks(). The listener lives permanently. Context: activation, or with the GIL.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every operation that torch's dispatcher runs, in every thread, with its arguments and results: the callback that
 // torch offers to profilers (at::addGlobalCallback, ATen/record_function.h), without an operation, Python or a dispatch
-// mode. It makes each operation slower, so it is registered only where somebody asks for it.
+// mode. It makes each operation slower, so it is registered only while a listener needs it.
 //
 // What the callback gets are objects whose fields move between versions. Where arguments and results lie in a
 // at::RecordFunction is found in each process by the first operations: arguments and results that hold live tensors,
@@ -41,7 +41,7 @@ struct TraceLayout {
   bool known() const { return inputs != 0 && outputs != 0; }
 };
 
-// What the finder asks the world; a test has a world of its own.
+// What the finder reads of the process; a test has its own.
 struct TraceWorld {
   // Copies words at an address that may be anything. False: not readable.
   bool (*read)(uint64_t address, void* out, size_t size);

@@ -43,7 +43,7 @@ struct Store {
   bool losses_changed = false;
   bool finished = false;
   std::atomic<uint32_t> emptied{0};  // changes when the writer took what was waiting
-  // A thread that ends the program asks for a flush: numbers of the newest request, and of the newest that was served.
+  // A thread that ends the program requests a flush: numbers of the newest request, and of the newest served one.
   std::atomic<uint32_t> asked{0}, served{0}, flushes{0};
   std::atomic<bool> has_waiting{false};
 

@@ -27,7 +27,7 @@ class ValueWriter {
  public:
   explicit ValueWriter(const StoreSettings& settings) : settings_(settings) {}
 
-  // Each is false where the file could not be written, which has been said: nothing is written any more. The file is
+  // Each returns false, after a message, if the file could not be written: nothing is written any more. The file is
   // made with the first chunk.
   bool write_texts(uint32_t count, FunctionRef<std::string(uint32_t)> text_of);
   bool write_batch(ValueBatch& batch);

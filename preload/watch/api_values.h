@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values, notes and steps that the program itself tells: libtensorscope.save(), annotate() and mark_step(), and the
+// Values, notes and steps that the program itself records: libtensorscope.save(), annotate() and mark_step(), and the
 // same of the C API (include/tensorscope/tensorscope.h). Recorded whether or not anything is watched.
 //
 // Context: as named.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an object of the program holds at a path of keys, indexes and attributes: its tensors, and numbers and texts as
-// they are. Nothing is iterated over but dicts, lists and tuples, and no property is asked: no code of the program
+// they are. Iterates over dicts, lists and tuples only, and reads no property: no code of the program
 // runs.
 //
 // Context: with the GIL, under an InsideScope.

@@ -54,8 +54,8 @@ void (*g_wake_writer)() = nullptr;
 struct Starting {
   std::atomic<bool> starting{false}, failed{false}, said_in_python{false};
   std::atomic<bool> registering{false};
-  std::atomic<bool> pending{false};  // the main thread has been asked
-  std::atomic<bool> posted{false};   // the thread that waits for the GIL has been asked
+  std::atomic<bool> pending{false};  // the main thread has a pending call that registers the hooks
+  std::atomic<bool> posted{false};   // the thread that waits for the GIL has a job that registers them
 };
 constinit Starting g_starting;
 FreshInChild g_fresh_starting{g_starting};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values and calls of modules, where they are asked for (TENSORSCOPE_WATCH, TENSORSCOPE_CALLS): reads what is wanted,
+// Values and calls of modules, if TENSORSCOPE_WATCH or TENSORSCOPE_CALLS is set: reads what is wanted,
 // has the hooks registered before the program's first call of a module, and closes the file at the end.
 #pragma once
 
@@ -17,12 +17,12 @@ void start_for_api_values(const python::Gil* gil);
 // activation.
 void start(void (*wake_writer)());
 
-// True while the hooks are asked for and not yet registered. Any context; one load.
+// True while hooks are wanted and not yet registered. Any context; one load.
 extern constinit std::atomic<bool> g_waits_for_torch;
 inline bool waits_for_torch() { return g_waits_for_torch.load(std::memory_order_relaxed); }
 
 // Has the main thread register the hooks at its next chance: before it calls a module, since it has to make one first.
-// Context: hook, any thread; cheap where it has been asked for already.
+// Context: hook, any thread; cheap if a call is pending already.
 void ask_main_thread();
 
 // The same by a thread that waits for the GIL, for programs that use modules in other threads alone. Context:

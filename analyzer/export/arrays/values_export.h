@@ -21,7 +21,7 @@ struct ExportNotes {
 // Both throw analyzer::BadInput where elements are damaged. A stream that fails is the caller's to see.
 void export_npz(const values::ValueColumns& columns, std::ostream& out, ExportNotes& notes);
 void export_safetensors(const values::ValueColumns& columns, std::ostream& out, ExportNotes& notes);
-// A folder for each column, a file for each array: "model.fc/values.npy". `file` is asked for a stream for each path.
+// A folder for each column, a file for each array: "model.fc/values.npy". `file` opens a stream for each path.
 using FileOf = std::function<void(const std::string& path, const std::function<void(std::ostream&)>& write)>;
 void export_npy(const values::ValueColumns& columns, const FileOf& file, ExportNotes& notes);
 // The array of elements alone, where there is just one column.

@@ -64,7 +64,7 @@ Json call_json(const CallSequence& sequence, uint32_t index) {
   return {{"id", call.id},
           {"parent", number_or_null(call.parent)},
           {"module", call.module},
-          {"class", text_or_null(std::string(call.class_name))},
+          {"class", text_or_null(call.class_name)},
           {"backward", call.backward},
           {"raised", call.raised},
           {"unfinished", call.unfinished},
@@ -80,7 +80,7 @@ Json call_json(const CallSequence& sequence, uint32_t index) {
           {"pass", call.pass},
           {"index", call.index},
           {"thread", call.thread},
-          {"site", text_or_null(std::string(call.site))}};
+          {"site", text_or_null(call.site)}};
 }
 
 }  // namespace

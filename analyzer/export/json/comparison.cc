@@ -31,7 +31,7 @@ Json run_json(const values::ValuesFile& file) {
           {"pid", process.pid},
           {"host", process.host},
           {"run_id", process.run_id},
-          {"rank", process.rank < 0 ? Json(nullptr) : Json(process.rank)},
+          {"rank", natural_or_null(process.rank)},
           {"torch", text_or_null(process.torch_version)},
           {"values", file.value_count()},
           {"calls", file.call_count()}};
@@ -73,15 +73,15 @@ Json side_json(const values::Value& value) {
   }
   return {{"dtype", value.dtype < 0 ? Json(nullptr) : Json(analyzer::dtype_name(value.dtype))},
           {"shape", value.shape},
-          {"site", text_or_null(std::string(value.site))},
+          {"site", text_or_null(value.site)},
           {"statistics", std::move(statistics)}};
 }
 
 Json call_json(const values::Call& call) {
   return {{"id", call.id},
           {"module", call.module},
-          {"class", text_or_null(std::string(call.class_name))},
-          {"site", text_or_null(std::string(call.site))},
+          {"class", text_or_null(call.class_name)},
+          {"site", text_or_null(call.site)},
           {"mode", mode_json(call.mode)},
           {"step", call.step},
           {"pass", call.pass}};
@@ -91,7 +91,7 @@ Json first_json(const RunComparison& runs) {
   if (!runs.first) return nullptr;
   const values::FirstDifference& first = *runs.first;
   Json answer = pair_json(runs, first.pair);
-  answer["module"] = text_or_null(std::string(first.a.module));
+  answer["module"] = text_or_null(first.a.module);
   answer["index"] = first.a.index;
   answer["elements"] = first.comparison.count;
   answer["beyond"] = first.comparison.beyond;
@@ -179,8 +179,7 @@ std::string compare_json(const RunComparison& runs, const values::ValuesFile& a,
                       {"steps", std::move(steps)},
                       {"only_a", only_json(runs.only_a)},
                       {"only_b", only_json(runs.only_b)}};
-  std::string text = text_of(about);
-  text.pop_back();
+  std::string text = begun_object(about);
   text += ",\n\"differences\":[";
   bool any = false;
   for (size_t i = 0; i < runs.pairs.size(); ++i) {

@@ -23,7 +23,7 @@ Json header(const GraphView& view, const char* question) {
           {"detail", text_or_null(view.graph.detail)}};
 }
 
-// The end of each answer: by then everything was asked for.
+// The end of each answer: by then all stacks have been read.
 std::string written(const GraphView& view, Json& json) {
   json["not_read"] = not_read_json(view.unread());
   return text_of(json, 1) + "\n";

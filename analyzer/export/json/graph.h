@@ -14,7 +14,7 @@ std::string graph_overview_json(const analyzer::GraphView& view, const analyzer:
                                 const analyzer::GraphDrawing& drawing);
 std::string graph_below_json(const analyzer::GraphView& view, const analyzer::GraphBelow& below,
                              const analyzer::GraphDrawing& drawing);
-// `a` and `b` as they were asked for; no path: "found" is false.
+// `a` and `b` in the order of --path; no path: "found" is false.
 std::string graph_path_json(const analyzer::GraphView& view, uint32_t a, uint32_t b, const analyzer::GraphPath& path);
 std::string graph_keeps_json(const analyzer::GraphView& view, uint32_t node, const analyzer::Kept& kept, bool certain);
 std::string graph_neighbours_json(const analyzer::GraphView& view, uint32_t tensor,

@@ -2,15 +2,13 @@
 #include "export/json/memory.h"
 
 #include "dump_generated.h"
-#include "export/json/scalars.h"
+#include "export/json/dump_fields.h"
 
 namespace tensorscope::exports {
 
 namespace {
 
 using analyzer::Dump;
-
-Json tid(const Dump& dump, uint32_t thread) { return thread == 0 ? Json(nullptr) : Json(dump.threads[thread].tid); }
 
 Json failure(const Dump& dump) {
   if (!dump.failure) return nullptr;
@@ -26,7 +24,7 @@ Json failure(const Dump& dump) {
           {"left_bytes", limited ? Json(f.left_bytes) : Json(nullptr)},
           {"error", text_or_null(f.error)},
           {"node", number_or_null(f.node_serial)},
-          {"thread", tid(dump, f.thread)},
+          {"thread", tid_json(dump, f.thread)},
           {"failed_ns", f.failed_ns},
           {"failures", f.failures},
           {"without_dump", f.without_dump},
@@ -70,11 +68,9 @@ void write_device(const analyzer::DeviceMemory& m, std::ostream& out) {
                      {"segments_from", format::EnumNameSegmentSource(format::SegmentSource(m.segments_from))},
                      {"segments_detail", text_or_null(m.segments_detail)},
                      {"looked_ns", m.looked_ns}};
-  std::string text = text_of(head);
-  text.pop_back();
-  out << text << ",\"segments\":[";
-  for (size_t i = 0; i < m.segments.size(); i++) out << (i ? ",\n" : "\n") << text_of(segment(m, m.segments[i]));
-  out << "]}";
+  out << begun_object(head) << ",\"segments\":";
+  write_list(out, m.segments.size(), [&](size_t i) { return text_of(segment(m, m.segments[i])); });
+  out << "}";
 }
 
 Json runtime_block(const Dump& dump, const analyzer::RuntimeBlock& b) {
@@ -86,7 +82,7 @@ Json runtime_block(const Dump& dump, const analyzer::RuntimeBlock& b) {
           {"device", b.device.text()},
           {"kind", format::EnumNameRuntimeKind(format::RuntimeKind(b.kind))},
           {"by_torch", b.by_torch},
-          {"thread", tid(dump, b.thread)},
+          {"thread", tid_json(dump, b.thread)},
           {"created_ns", b.created_ns},
           {"storages", storages},
           {"site", number_or_null(b.site)}};
@@ -114,11 +110,9 @@ void write_driver_memory(const analyzer::DriverMemory& m, std::ostream& out) {
                      {"unknown_releases", m.unknown_releases},
                      {"lost", m.lost},
                      {"flushed", m.flushed}};
-  std::string text = text_of(head);
-  text.pop_back();
-  out << text << ",\"blocks\":[";
-  for (size_t i = 0; i < m.blocks.size(); i++) out << (i ? ",\n" : "\n") << text_of(driver_block(m.blocks[i]));
-  out << "]}";
+  out << begun_object(head) << ",\"blocks\":";
+  write_list(out, m.blocks.size(), [&](size_t i) { return text_of(driver_block(m.blocks[i])); });
+  out << "}";
 }
 
 Json launches(const analyzer::SiteLaunches& l) {
@@ -143,22 +137,16 @@ void write_memory_json(const Dump& dump, std::ostream& out) {
     out << (i ? ",\n" : "\n");
     write_device(dump.device_memory[i], out);
   }
-  out << "],\n\"runtime_blocks\":[";
-  for (size_t i = 0; i < dump.runtime_blocks.size(); i++) {
-    out << (i ? ",\n" : "\n") << text_of(runtime_block(dump, dump.runtime_blocks[i]));
-  }
-  out << "],\n\"driver_memory\":";
+  out << "]";
+  write_rows(out, "runtime_blocks", dump.runtime_blocks.size(),
+             [&](size_t i) { return text_of(runtime_block(dump, dump.runtime_blocks[i])); });
+  out << ",\n\"driver_memory\":";
   write_driver_memory(dump.driver_memory, out);
-  out << ",\n\"launches\":";
   if (!dump.launches_known) {
-    out << "null";
+    out << ",\n\"launches\":null";
     return;
   }
-  out << "[";
-  for (size_t i = 0; i < dump.launches.size(); i++) {
-    out << (i ? ",\n" : "\n") << text_of(launches(dump.launches[i]));
-  }
-  out << "]";
+  write_rows(out, "launches", dump.launches.size(), [&](size_t i) { return text_of(launches(dump.launches[i])); });
 }
 
 }  // namespace tensorscope::exports

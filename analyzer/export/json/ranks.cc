@@ -47,19 +47,15 @@ class Rows {
     const uint32_t at = moment.dump_of[index];
     const RankDump* dump = at == kNone ? nullptr : &dumps_[at];
     const analyzer::Process& process = dumps_[m.dumps.front()].process;
-    Json paths = Json::array(), workers = Json::array(), groups = Json::array();
+    Json paths = Json::array(), workers = Json::array();
     for (const uint32_t i : m.dumps) paths.push_back(dumps_[i].path);
     for (const uint32_t i : m.workers) {
       workers.push_back(
           {{"pid", dumps_[i].process.pid}, {"live_bytes", dumps_[i].live_bytes}, {"dump", dumps_[i].path}});
     }
-    for (const analyzer::ProcessGroup& group : dumps_[m.dumps.back()].groups) {
-      groups.push_back(
-          {{"name", group.name}, {"mesh_dimension", text_or_null(group.mesh_dimension)}, {"ranks", group.ranks}});
-    }
     const auto value = [&](uint64_t RankDump::*field) { return dump ? Json(dump->*field) : Json(nullptr); };
-    return {{"rank", m.rank < 0 ? Json(nullptr) : Json(m.rank)},
-            {"local_rank", process.local_rank < 0 ? Json(nullptr) : Json(process.local_rank)},
+    return {{"rank", natural_or_null(m.rank)},
+            {"local_rank", natural_or_null(process.local_rank)},
             {"pid", m.pid},
             {"host", m.host},
             {"stage", job_.stages ? Json(m.peers) : Json(nullptr)},
@@ -72,7 +68,7 @@ class Rows {
             {"resident_bytes", value(&RankDump::resident_bytes)},
             {"dumps", std::move(paths)},
             {"workers", std::move(workers)},
-            {"process_groups", std::move(groups)}};
+            {"process_groups", process_groups_json(dumps_[m.dumps.back()].groups)}};
   }
 
   Json spread(const analyzer::RankSpread& values) const {
@@ -135,7 +131,7 @@ class Rows {
     return {{"rank", who(first.member)},
             {"dump", dump.path},
             {"unix_ns", dump.failure->unix_ns},
-            {"step", dump.process.step < 0 ? Json(nullptr) : Json(dump.process.step)},
+            {"step", natural_or_null(dump.process.step)},
             {"requested", dump.failure->requested},
             {"device", dump.failure->device.text()},
             {"where", text_or_null(dump.failure->where)},
@@ -184,7 +180,7 @@ std::string ranks_json(const std::vector<RankDump>& dumps, const analyzer::RankJ
   const Json about = {{"schema", kRanksSchema}, {"dumps", dumps.size()}, {"unreadable", unreadable}};
   const Json answered = {
       {"job", text_or_null(job.name)},
-      {"world_size", job.world_size < 0 ? Json(nullptr) : Json(job.world_size)},
+      {"world_size", natural_or_null(job.world_size)},
       {"missing", job.missing},
       {"moment", std::move(moment)},
       {"out_of_memory", answer.out_of_memory ? rows.out_of_memory(*answer.out_of_memory) : Json(nullptr)},

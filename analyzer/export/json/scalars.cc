@@ -9,8 +9,19 @@ std::string text_of(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json text_or_null(std::string_view text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json number_or_null(uint64_t number) { return number == 0 ? Json(nullptr) : Json(number); }
+
+Json natural_or_null(int64_t number) { return number < 0 ? Json(nullptr) : Json(number); }
+
+Json process_groups_json(const std::vector<analyzer::ProcessGroup>& groups) {
+  Json rows = Json::array();
+  for (const analyzer::ProcessGroup& group : groups) {
+    rows.push_back(
+        {{"name", group.name}, {"mesh_dimension", text_or_null(group.mesh_dimension)}, {"ranks", group.ranks}});
+  }
+  return rows;
+}
 
 Json place_json(analyzer::Places& places, uint32_t site) {
   if (site == 0) return nullptr;
@@ -39,6 +50,12 @@ Json not_read_json(const std::vector<analyzer::View>& views) {
   analyzer::UnreadFiles files;
   for (const analyzer::View& view : views) files.add(view.places.unread().files());
   return not_read_json(files);
+}
+
+std::string begun_object(const Json& head) {
+  std::string text = text_of(head);
+  text.pop_back();
+  return text;
 }
 
 void add_rows(std::string& out, const char* name, const std::vector<Json>& rows) {

@@ -10,7 +10,7 @@
 
 namespace tensorscope::exports {
 
-// `lines`: those that were asked for.
+// `lines`: those of --lines.
 std::string timeline_json(const analyzer::MemoryTimeline& timeline, analyzer::Places& places, const std::string& file,
                           const analyzer::LinesOfSites& lines = {});
 

@@ -82,7 +82,7 @@ Json file_object(const ValuesFile& file) {
           {"program", process.program},
           {"pid", process.pid},
           {"host", process.host},
-          {"rank", process.rank < 0 ? Json(nullptr) : Json(process.rank)},
+          {"rank", natural_or_null(process.rank)},
           {"closed", file.closed()},
           {"problems", file.problems()},
           {"values", file.value_count()},
@@ -110,9 +110,9 @@ Json value_object(const ValuesFile& file, size_t index, const Value& value,
               {"mode", mode_or_null(value.mode)},
               {"time_unix_ns", file.unix_ns(value.time_ns)},
               {"thread", value.thread},
-              {"module", text_or_null(std::string(value.module))},
-              {"operation", text_or_null(std::string(value.operation))},
-              {"site", text_or_null(std::string(value.site))},
+              {"module", text_or_null(value.module)},
+              {"operation", text_or_null(value.operation)},
+              {"site", text_or_null(value.site)},
               {"kind", format::EnumNameValueKind(value.kind)},
               {"place", format::EnumNameValuePlace(value.place)}};
   if (value.is_tensor()) {
@@ -157,15 +157,14 @@ Json element_list(const values::Elements& in) {
 }  // namespace
 
 std::string values_json(const text::ValuesFiles& files, const std::vector<values::NameRow>& rows, size_t top) {
-  std::string out = text_of(head(files));
-  out.pop_back();
+  std::string out = begun_object(head(files));
   std::vector<Json> names;
   for (const values::NameRow& row : rows) {
     if (top != 0 && names.size() >= top) break;
     const bool tensor = row.kind == format::ValueKind::tensor && !row.kind_varies;
     names.push_back({{"file", row.file},
                      {"name", row.name},
-                     {"operation", text_or_null(std::string(row.operation))},
+                     {"operation", text_or_null(row.operation)},
                      {"mode", mode_or_null(row.mode)},
                      {"values", row.values},
                      {"first_step", row.first_step},
@@ -182,8 +181,7 @@ std::string values_json(const text::ValuesFiles& files, const std::vector<values
 }
 
 std::string statistics_json(const text::ValuesFiles& files, const std::vector<text::StatRow>& rows) {
-  std::string out = text_of(head(files));
-  out.pop_back();
+  std::string out = begun_object(head(files));
   std::vector<Json> list;
   for (const text::StatRow& row : rows)
     list.push_back(value_object(*files[row.file], row.file, row.value, row.statistics));

@@ -26,12 +26,20 @@ constexpr const char* kColours[] = {"#1f77b4", "#d62728", "#2ca02c", "#9467bd", 
 
 enum class Anchor { begin, middle, end };
 
+struct Label {
+  double x = 0, y = 0;
+  std::string text;
+  Anchor anchor = Anchor::begin;
+  double size = 9;
+  const char* colour = "#444444";
+};
+
 // What a chart is drawn with; y grows downwards.
 class Canvas {
  public:
   virtual ~Canvas() = default;
   virtual void line(const std::vector<Point>& points, const char* colour, double width) = 0;
-  virtual void text(double x, double y, const std::string& text, Anchor anchor, double size, const char* colour) = 0;
+  virtual void text(const Label& label) = 0;
   // Between the points of an upper line and those of a lower one, which have the same x.
   virtual void area(const std::vector<Point>& upper, const std::vector<Point>& lower, const char* colour) = 0;
   virtual void mark(double x, double y, const std::string& what, const char* colour) = 0;
@@ -86,24 +94,25 @@ class ChartDrawing {
   }
 
   void draw() {
-    canvas_.text(left_ - kPlotLeft + 8, top_ - 10, chart_.title, Anchor::begin, 11, "#000000");
+    canvas_.text({.x = left_ - kPlotLeft + 8, .y = top_ - 10, .text = chart_.title, .size = 11, .colour = "#000000"});
     for (double tick : y_.ticks) {
       canvas_.line({{left_, y(tick)}, {left_ + width(), y(tick)}}, "#e0e0e0", 0.5);
-      canvas_.text(left_ - 5, y(tick) + 3, number(tick), Anchor::end, 9, "#444444");
+      canvas_.text({.x = left_ - 5, .y = y(tick) + 3, .text = number(tick), .anchor = Anchor::end});
     }
     for (double tick : x_.ticks) {
       canvas_.line({{x(tick), top_ + height()}, {x(tick), top_ + height() + 4}}, "#888888", 0.5);
-      canvas_.text(x(tick), top_ + height() + 14, text::short_number(tick), Anchor::middle, 9, "#444444");
+      canvas_.text(
+          {.x = x(tick), .y = top_ + height() + 14, .text = text::short_number(tick), .anchor = Anchor::middle});
     }
     canvas_.line({{left_, top_}, {left_, top_ + height()}, {left_ + width(), top_ + height()}}, "#888888", 0.8);
-    canvas_.text(left_ + width(), top_ + height() + 27, chart_.x_label, Anchor::end, 9, "#444444");
+    canvas_.text({.x = left_ + width(), .y = top_ + height() + 27, .text = chart_.x_label, .anchor = Anchor::end});
     if (chart_.stacked) draw_stacked();
     double legend = left_;
     for (size_t i = 0; i < chart_.curves.size(); ++i) {
       const char* colour = kColours[i % std::size(kColours)];
       if (!chart_.stacked) draw(chart_.curves[i], colour);
       if (legend > left_ + width() - 60) continue;
-      canvas_.text(legend, top_ + height() + 27, chart_.curves[i].label, Anchor::begin, 9, colour);
+      canvas_.text({.x = legend, .y = top_ + height() + 27, .text = chart_.curves[i].label, .colour = colour});
       legend += 8 + 6 * double(chart_.curves[i].label.size());
     }
   }
@@ -156,7 +165,12 @@ class ChartDrawing {
         if (curve.points.size() <= kMaxMarks) canvas_.mark(line.back().x, line.back().y, what, colour);
       } else {
         end();
-        canvas_.text(x(point.x), top_ + height() - 2, "×", Anchor::middle, 12, "#d62728");
+        canvas_.text({.x = x(point.x),
+                      .y = top_ + height() - 2,
+                      .text = "×",
+                      .anchor = Anchor::middle,
+                      .size = 12,
+                      .colour = "#d62728"});
       }
     }
     end();
@@ -199,10 +213,10 @@ class SvgCanvas final : public Canvas {
     for (const Point& point : points) out_ += fmt::format("{:.1f},{:.1f} ", point.x, point.y);
     out_ += "\"/>\n";
   }
-  void text(double x, double y, const std::string& text, Anchor anchor, double size, const char* colour) override {
+  void text(const Label& label) override {
     static constexpr const char* kAnchors[] = {"start", "middle", "end"};
     out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{}\">{}</text>\n",
-                        x, y, size, colour, kAnchors[int(anchor)], xml(text));
+                        label.x, label.y, label.size, label.colour, kAnchors[int(label.anchor)], xml(label.text));
   }
   void area(const std::vector<Point>& upper, const std::vector<Point>& lower, const char* colour) override {
     out_ += fmt::format("<polygon fill=\"{0}\" fill-opacity=\"0.75\" stroke=\"{0}\" stroke-width=\"0.4\" points=\"",
@@ -237,11 +251,13 @@ class DotCanvas final : public Canvas {
     }
     out_ += fmt::format("  n{} -> n{} [pos=\"{}\", color=\"{}\", penwidth={}];\n", from, to, places, colour, width);
   }
-  void text(double x, double y, const std::string& text, Anchor anchor, double size, const char* colour) override {
-    const double half = 0.25 * size * double(text.size());
-    const double middle = anchor == Anchor::begin ? x + half : anchor == Anchor::end ? x - half : x;
+  void text(const Label& label) override {
+    const double half = 0.25 * label.size * double(label.text.size());
+    const double middle = label.anchor == Anchor::begin ? label.x + half
+                          : label.anchor == Anchor::end ? label.x - half
+                                                        : label.x;
     out_ += fmt::format("  n{} [pos=\"{:.1f},{:.1f}\", label={}, fontsize={}, fontcolor=\"{}\"];\n", nodes_++, middle,
-                        height_ - y + size / 3, dot_quoted({text}), size, colour);
+                        height_ - label.y + label.size / 3, dot_quoted({label.text}), label.size, label.colour);
   }
   // Upright lines side by side: Graphviz fills no shape between given points.
   void area(const std::vector<Point>& upper, const std::vector<Point>& lower, const char* colour) override {
@@ -273,7 +289,7 @@ double sheet_height(const ChartSheet& sheet) {
 }
 
 void draw_sheet(const ChartSheet& sheet, Canvas& canvas) {
-  canvas.text(8, 22, sheet.title, Anchor::begin, 13, "#000000");
+  canvas.text({.x = 8, .y = 22, .text = sheet.title, .size = 13, .colour = "#000000"});
   for (size_t i = 0; i < sheet.charts.size(); ++i) {
     ChartDrawing(sheet.charts[i], sheet, sheet.chart_width * double(i % sheet.in_row),
                  kSheetTop + sheet.chart_height * double(i / sheet.in_row), canvas)

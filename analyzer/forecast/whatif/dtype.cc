@@ -66,7 +66,7 @@ class HalfEdit {
       if (traits.unread) replay_.unread = true;
       if (traits.unread || traits.rule == CastRule::lower) {
         const auto [least, most] = kept_in_half(base_.device);
-        scale_what_grows(replay_, edit_, i, piece, least, traits.unread ? 1 : most);
+        scale_what_grows(replay_, edit_, i, piece, {.least = least, .most = traits.unread ? 1 : most});
       }
     }
   }

@@ -27,7 +27,7 @@ class Upcasts {
   uint32_t loss_at(uint32_t site) const;
   // Whether the line that calls a loss makes this as well, in torch's own modules: no cast is in between.
   bool on_line_of_loss(uint32_t loss, uint32_t site) const;
-  // The type that this call of a loss is given is known. To be told before at() is asked.
+  // Marks the input type of this call of a loss as known. Call before at().
   void set_known(uint32_t loss) { known_losses_.insert(loss); }
   bool is_known(uint32_t loss) const { return known_losses_.contains(loss); }
 

@@ -7,17 +7,19 @@ import subprocess
 from . import _programs
 from ._tables import Dump, Error, _escaped
 
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def _bytes(number):
-    """A size as the command line writes it."""
+    """A size as the command line writes it (tests/integration/test_numbers.py); a negative one is a difference."""
     if number is None:
         return ""
-    size, unit = float(number), 0
-    while abs(size) >= 1024 and unit + 1 < len(_UNITS):
+    if abs(number) < 1024:
+        return "{:.0f} B".format(number)
+    size, unit = number / 1024, 0
+    while abs(size) >= 1023.95 and unit + 1 < len(_UNITS):
         size, unit = size / 1024, unit + 1
-    return "{:.0f} B".format(size) if unit == 0 else "{:.1f} {}".format(size, _UNITS[unit])
+    return "{:.{}f} {}".format(size, 1 if unit < 2 else 2, _UNITS[unit])
 
 
 def _paths(files):

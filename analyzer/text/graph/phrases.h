@@ -14,7 +14,7 @@ namespace tensorscope::text {
 std::string node_phrase(const analyzer::GraphView& view, uint32_t node);
 // What a root is called: the tensor that came out of it, a variable with the node, else "node:17".
 std::string root_title(const analyzer::GraphView& view, uint32_t node);
-// What was asked for: a tensor's line, or a node as root_title() has it.
+// Returns the title of the tensor or node in question: a tensor's line, or a node as root_title() has it.
 std::string subject_title(const analyzer::GraphView& view, const analyzer::GraphSubject& subject);
 // What holds a storage that a graph keeps: "MulBackward0.self", "ctx.cache of Attention", "a leaf".
 std::string holder_phrase(const analyzer::GraphView& view, const analyzer::KeptStorage& entry);

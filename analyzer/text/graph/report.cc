@@ -255,7 +255,7 @@ std::string drawing_table(const GraphView& view, const analyzer::GraphDrawing& d
 
 namespace {
 
-// What was asked for: what it came out of, and what it is a view of.
+// Adds what the tensor or node in question came out of, and what it is a view of.
 void add_subject(const GraphView& view, const analyzer::GraphSubject& subject, Table& facts) {
   const bool leaf = view.walk.accumulates(subject.node);
   const bool freed = buffers_freed(view.graph, subject.node);

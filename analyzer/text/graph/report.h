@@ -23,7 +23,7 @@ std::string graph_below_text(const analyzer::GraphView& view, const analyzer::Gr
                              const analyzer::GraphDrawing& drawing, const GraphTextOptions& options);
 std::string graph_path_text(const analyzer::GraphView& view, const analyzer::GraphPath& path,
                             const GraphTextOptions& options);
-// `title`: of the tensor or node that was asked for.
+// `title`: of the tensor or node in question.
 std::string graph_keeps_text(const analyzer::GraphView& view, const std::string& title, const analyzer::Kept& kept,
                              bool certain, const GraphTextOptions& options);
 std::string graph_neighbours_text(const analyzer::GraphView& view, uint32_t tensor,

@@ -206,6 +206,10 @@ std::string summary_text(const Leaks& leaks) {
     if (!leaks.remarks.empty()) return "no leak found: what grew is said below, with the reason";
     if (std::ranges::any_of(leaks.places, &GrownPlace::slows))
       return "no leak found: what grew in every interval grows by less and less";
+    if (leaks.dumps > 1 && !leaks.suspects.empty()) {
+      return "no finding, but " + text::counted(leaks.suspects.size(), "suspect") +
+             ": of the dumps one alone knows holders";
+    }
     if (leaks.dumps > 1) return "no leak found: nothing grew in every interval";
     return leaks.suspects.empty() ? "no leak found that one dump can show"
                                   : "no finding in one dump, but " + text::counted(leaks.suspects.size(), "suspect");
@@ -351,6 +355,9 @@ std::string left_out_line(const analyzer::ExcludedDump& left_out) {
   switch (left_out.why) {
     case analyzer::ExcludedDump::Reason::no_names:
       why = "it has no tensor names" + (left_out.detail.empty() ? "" : ": " + left_out.detail);
+      break;
+    case analyzer::ExcludedDump::Reason::moment:
+      why = "a moment of a recording knows no holders, and two dumps do";
       break;
     case analyzer::ExcludedDump::Reason::functions_had_returned:
       why = "it was written at exit, after the functions whose variables held tensors had returned";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a balance: what a part is called and what is said beside its bytes. For text and JSON alike. Pure
+// The words of a balance: the name of a part and the remarks beside its bytes. For text and JSON alike. Pure
 // functions.
 #pragma once
 

@@ -83,7 +83,7 @@ std::string label_of(size_t line, size_t height, uint64_t top) {
   return fmt::format("  {:>10} ", line + 1 == height ? bytes(top) : line == 0 ? "0" : "");
 }
 
-// Where steps begin, if they can be told apart.
+// Marks where steps begin, if there is a column for each.
 std::string axis(const MemoryTimeline& timeline, size_t columns) {
   std::vector<bool> begins(columns);
   const uint64_t length = std::max<uint64_t>(1, timeline.end_ns - timeline.begin_ns);

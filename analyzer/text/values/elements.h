@@ -8,7 +8,7 @@
 
 namespace tensorscope::text {
 
-// "tensor([[1., 2.],\n        [3., 4.]])", the middle left out beyond a thousand elements. `device` is said unless it
+// "tensor([[1., 2.],\n        [3., 4.]])", the middle left out beyond a thousand elements. `device` appears unless it
 // is the CPU. Elements of an unknown dtype: how many bytes there are.
 std::string tensor_text(const values::Elements& elements, const analyzer::Device& device);
 

@@ -135,15 +135,15 @@ export function groups(dump: Dump, by: string, rows: ArrayLike<number>): GroupSu
     if (!sum) sums.set(key, (sum = { key, tensors: 0, bytes: 0 }));
     return sum;
   };
-  const whole = rows.length === dump.tensorCount;
+  const unfiltered = rows.length === dump.tensorCount;
   const bySpeaker = by === "category" || by === "module" || by === "holder";
   const share = bySpeaker ? dump.spoken : dump.owned;
   for (let k = 0; k < rows.length; k++) {
     const sum = at(keyOf(dump, by, rows[k]));
     sum.tensors++;
-    if (!whole || by !== "site") sum.bytes += share[rows[k]];
+    if (!unfiltered || by !== "site") sum.bytes += share[rows[k]];
   }
-  if (whole) {
+  if (unfiltered) {
     const items = dump.data.items;
     for (let i = 0; i < items.bytes.length; i++) {
       if (by === "site") at(dump.stacks.where(items.site[i])).bytes += items.bytes[i];

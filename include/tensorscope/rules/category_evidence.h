@@ -24,12 +24,12 @@ struct PythonObject {
 };
 
 // The facts of one tensor that cost nothing. "Memory": what the tensor's memory was allocated for, which is not where a
-// view of it was made. Stacks are told as bits of code::TorchPart.
+// view of it was made. Stacks are bits of code::TorchPart.
 struct Facts {
   bool python_complete = false;  // all references are known
   bool graph_complete = true;    // all nodes are known, and so what they save
   bool python_program = true;    // the program has Python at all
-  bool freed = false;            // before Python was asked
+  bool freed = false;            // before names were looked up in Python
   bool freed_during_dump = false;
   bool leaf = false, requires_grad = false, has_gradient = false;
   bool is_gradient = false;       // another tensor's .grad

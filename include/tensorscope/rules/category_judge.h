@@ -28,7 +28,7 @@ namespace tensorscope::category {
 //   bool runs_in_torch(std::string_view) const whether it was made in this function of PyTorch's Python package
 //   Answer left_module_call() const            inferred from the graph
 //   Answer cast_of_leaf() const                made by a cast of a leaf, as autocast makes them
-// Those that return an Answer are asked only where the answer decides.
+// Those that return an Answer are called only if the answer decides.
 template <typename Evidence>
 class Judge {
  public:

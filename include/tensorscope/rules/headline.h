@@ -36,7 +36,7 @@ std::string_view function_around(uint32_t id, bool qualified, ParentOf parent_of
   }
 }
 
-// Of a native stack, whose frames are told one by one, innermost first.
+// The headline of a native stack. Its frames are added one by one, innermost first.
 class NativeHeadline {
  public:
   // `object`: file name of what holds the code, "" if it is not known. True: this frame it is, others say nothing more.
@@ -57,7 +57,7 @@ class NativeHeadline {
     return false;
   }
 
-  // Which of the frames, by the order in which they were told. 0 where there are none.
+  // Returns the frame's index in the order of adding, 0 if there are none.
   size_t frame() const {
     for (const size_t at : {user_, library_, operation_, named_}) {
       if (at != kNone) return at;

@@ -156,7 +156,7 @@ class NameForms {
     const bool one_varies = std::count_if(values.begin(), values.end(), varies) == 1;
     std::string text = texts[0];
     for (size_t i = 0; i < places; ++i) {
-      // Of holders that have one name, "#1" tells one from the others (same_names.h): of several together it says
+      // Of holders that have one name, "#1" identifies one (same_names.h): for several together it means
       // nothing.
       if (text.ends_with('#') && varies(values[i])) {
         text.resize(text.size() - (text.ends_with(", #") ? 3 : 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How it is known from outside that the program has a handler of its own for the signal that asks for a dump: by the
+// How another process knows that the program has its own handler for the signal that requests a dump: by the
 // name of the collector thread, and in a dump by the detail of the coverage record of the signal.
 //
 // Context: any.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file by which `tensorscope` asks a process for something without a signal. The name holds the process's id as it
-// knows it itself (in its own pid namespace) and when it was started, so that a file that was left over never reaches
-// another process.
+// The name of the file by which `tensorscope` requests something of a process without a signal. The name holds the
+// process's id as it knows it itself (in its own pid namespace) and when it was started, so that a file that was left
+// over never reaches another process.
 //
 // Who waits for a dump also makes an empty file for the answer: a process that refuses writes why into it, and nothing
 // if there is none. The asker removes it. A line there is "NANOSECONDS REASON\n", the first by CLOCK_MONOTONIC when the
@@ -19,7 +19,7 @@ namespace tensorscope::rules {
 
 inline constexpr char kRequestFolder[] = "/dev/shm";
 inline constexpr char kRequestDump[] = "dump";
-inline constexpr char kRequestTop[] = "top";             // a dump that who asks for it removes
+inline constexpr char kRequestTop[] = "top";             // a dump that `top` removes after reading
 inline constexpr char kRequestTopCheap[] = "top-cheap";  // the same without a look at Python's objects
 inline constexpr char kRequestStop[] = "stop";
 inline constexpr char kRequestStart[] = "start";

@@ -29,7 +29,8 @@ struct Beginning {
   auto operator<=>(const Beginning&) const = default;
 };
 
-// Say all threads and references first, dump by dump: what is told apart in one dump has the same names in all.
+// Requires that all threads and references are added first, dump by dump: holders that differ in one dump have the
+// same names in all.
 class SameNames {
  public:
   void next_dump() { now_.clear(); }
@@ -66,7 +67,7 @@ class SameNames {
   using Key = std::tuple<format::ReferenceRoot, std::string, std::string>;
   struct Names {
     bool several = false, threads = false, depths = false;
-    std::map<uint64_t, size_t> objects;  // from 1, in the order in which they were said
+    std::map<uint64_t, size_t> objects;  // from 1, in the order of adding
   };
 
   struct InOneDump {

@@ -24,7 +24,7 @@ constexpr std::string_view kept_line(std::string_view line) {
 }
 
 // Whether a file that was written then can be what a process runs that was started (or whose newest code was seen)
-// at `newest_unix_ns`. The kernel tells a process's start in ticks of 10 ms: a script that is run as soon as it is
+// at `newest_unix_ns`. The kernel reports a process's start in ticks of 10 ms: a script that is run as soon as it is
 // written seems younger.
 constexpr bool may_be_what_runs(uint64_t written_unix_ns, uint64_t newest_unix_ns) {
   constexpr uint64_t kStartTicks = 20'000'000;

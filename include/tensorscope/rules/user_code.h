@@ -88,7 +88,7 @@ inline bool communicates(std::string_view inside) {
 
 }  // namespace detail
 
-// What code of PyTorch's makes tensors for, as far as its file tells. Bits.
+// What PyTorch's code makes tensors for, by the file that it is in. Bits.
 enum TorchPart : uint8_t {
   kOptimizer = 1,
   kModuleCode = 2,
@@ -258,8 +258,8 @@ inline std::string_view dispatched_overload(std::string_view function) {
   return function.substr(0, end);
 }
 
-// "add" of the same: as torch's profiler names it, "aten::" left out. Only overloads that begin with a capital letter
-// are told from the name.
+// "add" of the same: as torch's profiler names it, "aten::" left out. Only an overload that begins with a capital
+// letter differs from the name.
 inline std::string_view dispatched_operation(std::string_view function) {
   const std::string_view name = dispatched_overload(function);
   for (size_t i = 1; i + 1 < name.size(); i++) {

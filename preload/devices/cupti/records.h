@@ -2,7 +2,7 @@
 // Reads CUPTI's activity records into the tables, and lends CUPTI the buffers that it writes them to.
 //
 // Context: the two callbacks run on CUPTI's thread, or on one that flushes, under an InsideScope; no malloc. Bounded:
-// kBuffers buffers of kBufferBytes, made when they are first needed. Where CUPTI asks for one more it gets none, drops
+// kBuffers buffers of kBufferBytes, made when they are first needed. If CUPTI requests one more it gets none, drops
 // records and counts them.
 #pragma once
 

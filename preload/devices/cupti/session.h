@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUPTI, where TENSORSCOPE_CUPTI asks for it: when it is opened, what is asked of it, when it is given up.
+// CUPTI, if TENSORSCOPE_CUPTI is set: when it is opened, what it records, when it is given up.
 //
-//   off      not asked for, or this build has none (meson -Dcupti=disabled)
+//   off      TENSORSCOPE_CUPTI is not set, or this build has none (meson -Dcupti=disabled)
 //   wanted   until the program first counts its devices: a process without CUDA never loads CUPTI, and nothing is
 //            initialised before the program does it itself (a driver that is initialised does not survive a fork)
 //   running  subscribed; memory (and launches) are recorded
-//   ended    CUPTI is missing, or another tool uses it: one line on standard error has said so
+//   ended    CUPTI is missing, or another tool uses it: one line on standard error says so
 //
 // CUPTI has room for one subscriber and one taker of records in a process. Who comes second gets
-// CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, and torch.profiler asks only once; so when another part of the
+// CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, and torch.profiler subscribes only once; so when another part of the
 // program subscribes, ours ends first (hooks/cuda/cupti.cc).
 #pragma once
 
@@ -42,7 +42,7 @@ void cuda_is_used(Wait wait);
 // Context: hook, before the real call. Somebody else in this process wants CUPTI: ours ends.
 void give_up();
 
-// Context: collector. What has been recorded, after all that CUPTI still held was asked for, with a time limit.
+// Context: collector. What has been recorded, after a flush of all that CUPTI still held, with a time limit.
 struct Activity {
   std::vector<MemoryEvent> memory;  // alive
   std::vector<LaunchCounts> launches;

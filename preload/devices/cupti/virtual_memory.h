@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Physical memory that is asked for apart from addresses (cuMemCreate: NCCL's buffers, torch's expandable segments),
+// Physical memory that is allocated apart from addresses (cuMemCreate: NCCL's buffers, torch's expandable segments),
 // kept by the calls themselves, since CUPTI's memory records cover only calls that return an address. It lives until
 // its handle is released as often as it was taken and nothing is mapped to it any more.
 //

@@ -49,7 +49,7 @@ void write_exit_dump(int status) {
   if (!activated() || !python::claim_exit_dump()) return;
   char detail[32];
   snprintf(detail, sizeof detail, "exit status %d", status & 0xff);
-  collector::request_and_wait(collector::Reason::exit, detail, nullptr, 0);
+  collector::write_dump_and_wait(collector::Reason::exit, detail, nullptr, 0);
 }
 
 void finish_files() {
@@ -87,7 +87,7 @@ __attribute__((constructor)) void at_load() {
 
 void start_exit_dump() {
   python::set_exit_dump(
-      [] { collector::request_and_wait(collector::Reason::exit, "end of the Python program", nullptr, 0); });
+      [] { collector::write_dump_and_wait(collector::Reason::exit, "end of the Python program", nullptr, 0); });
   // main may return to libc, which does not call exit() through a slot of ours.
   const bool at_exit = attached() && on_exit([](int status, void*) { write_exit_dump(status); }, nullptr) == 0;
   if (options().exit == ExitDump::never) {

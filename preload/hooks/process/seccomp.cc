@@ -5,7 +5,7 @@
 //
 // syscall() is hot in some programs: what is none of these two calls costs two comparisons and goes on by a jump, with
 // the caller's frame as it is. Until the next library's function is known, for libraries that begin before this one,
-// the kernel is asked directly: a look-up could allocate, and an allocator may call syscall().
+// calls go to the kernel directly: a look-up could allocate, and an allocator may call syscall().
 #include "hooks/process/seccomp.h"
 
 #include <dlfcn.h>

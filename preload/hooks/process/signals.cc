@@ -2,7 +2,7 @@
 // libc's ways to install a signal handler. They forward, but for the dump signal of an active profiler.
 //
 // Those of other systems that glibc has too (bsd_signal, sysv_signal, ssignal, sigset, sigignore) are libc's own: a
-// program that calls them for the dump signal has it for itself, and dumps are asked for in another way.
+// program that calls them for the dump signal has it for itself, and `tensorscope snapshot` requests dumps by a file.
 #include <errno.h>
 #include <signal.h>
 
@@ -48,7 +48,7 @@ EXPORTED sighandler_t __sysv_signal(int number, sighandler_t handler) noexcept {
   return program_signal(handler, int(SA_RESETHAND | SA_NODEFER), false);
 }
 
-// Without this one, signal() of the program would not do what it was told to.
+// Without this hook, signal() of the program would ignore what siginterrupt() has set.
 EXPORTED int siginterrupt(int number, int interrupt) noexcept {
   static LibcFunction<int(int, int)> next;
   const int result = next.get("siginterrupt")(number, interrupt);

@@ -48,7 +48,7 @@ std::atomic<CurrentNode> g_state{CurrentNode::not_looked_for};
 constexpr uint32_t kAskEvery = 251;
 
 struct ThisThread {
-  const uintptr_t* node = nullptr;  // torch's variable; null: the function is asked
+  const uintptr_t* node = nullptr;  // torch's variable; null: calls the function instead
   uint32_t asked = 0;
 };
 constinit thread_local ThisThread t_this;

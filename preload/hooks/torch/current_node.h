@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The autograd node that the calling thread runs: torch::autograd::get_current_node(), which is there from torch 2.x
-// on. Each allocation asks, and the call costs more than a table: once it is known which thread-local variable of torch
-// the answer comes from, that is read, and compared with the function's answer at every 251st time.
+// on. Each allocation needs it, and the call costs more than a table: once it is known which thread-local variable of
+// torch the answer comes from, that is read, and compared with the function's answer at every 251st time.
 #pragma once
 
 namespace tensorscope::hooks {

@@ -5,7 +5,7 @@
 //              thrown. The cudaMallocAsync backend throws under its lock, and reports nothing.
 //   the CPU    c10::alloc_cpu throws c10::Error; the allocator catches it, calls
 //              ProfiledCPUMemoryReporter::OutOfMemory, and throws it again.
-//   /dev/shm   c10::Error is thrown, which only its message tells from others.
+//   /dev/shm   c10::Error is thrown, which differs from others in its message only.
 #include "hooks/hook.h"
 #include "hooks/torch/exception_type.h"
 #include "hooks/torch/throw_function.h"

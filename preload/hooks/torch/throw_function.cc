@@ -65,7 +65,7 @@ struct Search {
 
 // As the loader searches: the global scope, then the object's own.
 void* ask_the_loader(const Search& search) {
-  // Of a library that was loaded late the next ones are its own: the global scope is asked, where it may come itself.
+  // Of a library that was loaded late the next ones are its own: the global scope comes next, where it may lie itself.
   void* global = dlsym(RTLD_NEXT, kName);
   if (!global) global = dlsym(RTLD_DEFAULT, kName);
   if (global && global != own_object().find(kName)) return global;

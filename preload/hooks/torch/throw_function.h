@@ -3,8 +3,8 @@
 // one C++ runtime (an extension with libc++, or with a libstdc++ of its own), and an exception must go to its own.
 //
 // Context: any thread that throws, perhaps with the loader's lock held. No malloc. The first throw of each object
-// searches the loaded objects (some 20 us), later ones compare a few addresses until an object is unloaded, for which
-// the loader is asked each time (until_unload.h). Where only one object defines the function, as nearly always, that
+// searches the loaded objects (some 20 us), later ones compare a few addresses until an object is unloaded, which
+// the loader's counter shows (unload_epoch_cache.h). Where only one object defines the function, as nearly always, that
 // is all; else dlsym() decides, which takes the loader's lock.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How libunwind sees the calling thread during one walk: its registers, its memory and the unwind tables of the loaded
-// objects, all through functions of ours. So it neither asks the loader under its lock, nor validates memory in its own
-// way, for which it keeps a pipe and closes descriptors that it takes for the pipe's.
+// objects, all through functions of ours. So it neither calls the loader under its lock, nor validates memory in its
+// own way, for which it keeps a pipe and closes descriptors that it takes for the pipe's.
 //
 // Memory: the thread's own stack and the tables of the object in question are read directly, everything else by
 // process_vm_readv, which cannot fault; where the system refuses that, such memory counts as unreadable.

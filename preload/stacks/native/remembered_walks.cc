@@ -11,7 +11,7 @@ namespace tensorscope::stacks {
 namespace {
 
 constexpr unsigned kLanes = 4;      // products that do not wait for one another
-constexpr unsigned kHeadWords = 8;  // of the innermost frames, by which most others are told apart
+constexpr unsigned kHeadWords = 8;  // of the innermost frames: most walks differ in these
 // Where more walks alternate than there is room for, each would push out the one that comes next: most are refused.
 constexpr uint32_t kReplaceEvery = 8;
 // Nor is it worth looking each time while less than half of the walks are known.
@@ -89,7 +89,8 @@ StackId RememberedWalks::find(const FrameState& innermost, uint32_t depth_words,
   return 0;
 }
 
-// The words by which walk_frames() tells that the path is as its records say. False: there are too many.
+// Lists the words from which walk_frames() knows that the path is as its records say. Returns false if there are too
+// many.
 bool RememberedWalks::list_words(ThreadStack& stack, const Walk& walk, const FrameState& innermost, Entry& entry) {
   uint32_t words = 0;
   const uint64_t room = std::min<uint64_t>(stack.depth_words(innermost.sp), UINT16_MAX + 1);

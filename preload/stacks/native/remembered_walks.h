@@ -43,8 +43,8 @@ class RememberedWalks {
 
   // Node of the stack of `innermost`, which is at `depth_words`; 0: not known.
   StackId find(const FrameState& innermost, uint32_t depth_words, const Outside& outside);
-  // Whether the stack of `innermost` is the walk of this number, of which `node` was said, and the record that it ends
-  // with stands for what it stood for then.
+  // Whether the stack of `innermost` is the walk of this number, for which `node` was returned, and the record that it
+  // ends with stands for what it stood for then.
   bool is_at(uint32_t number, StackId node, const FrameState& innermost, uint32_t depth_words, FrameCache& cache) const;
   // Of the one that was found or remembered last; kNoNumber: it does not stand for `node`.
   uint32_t last(StackId node) const { return entries_[last_].node == node ? last_ : kNoNumber; }

@@ -30,8 +30,8 @@ size_t list_calls(const PythonLayout& layout, const ModuleCalls& calls, const Fr
                   FramePlace* words, size_t limit);
 
 // Code, position and entry of every frame in one number, which is not that of hash_frames(). 0: the frames of the chain
-// lie elsewhere. The address of an instruction lies in its code object, so it tells the code too. Of frame objects the
-// position is f_lasti and, behind it, f_lineno, which only a tracer changes.
+// lie elsewhere. The address of an instruction lies in its code object, so it identifies the code too. Of frame objects
+// the position is f_lasti and, behind it, f_lineno, which only a tracer changes.
 template <FrameStyle style>
 [[gnu::always_inline]] inline uint64_t hash_placed(const PythonLayout& layout, const char* innermost,
                                                    const FramePlace* places, size_t count, uint64_t seed) {

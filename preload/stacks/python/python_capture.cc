@@ -97,8 +97,8 @@ uint64_t PythonCapture::module_object(const RawFrame& raw, ModuleCall call, cons
   return reinterpret_cast<uintptr_t>(object);
 }
 
-// Stacks are read before the interpreter can be asked where it keeps variables: without an object there, calls are not
-// told apart by their modules.
+// Stacks are read before the interpreter can say where it keeps variables: without an object there, calls of different
+// modules have one stack.
 bool PythonCapture::has_sound_local(const RawFrame& raw) {
   Agreement sound = locals_sound_.load(std::memory_order_relaxed);
   if (sound == Agreement::nothing_to_compare) {

@@ -35,7 +35,7 @@ class PythonCapture {
   // Of the calling thread at its last capture that was not 0.
   static const Activation& last_activation();
 
-  // Numbers of remembered stacks, and what is asked of them (remembered_stacks.h). Of the calling thread.
+  // Numbers of remembered stacks, and questions about them (remembered_stacks.h). Of the calling thread.
   static uint32_t last_number(StackId node);
   bool is_at(uint32_t number, StackId node);
   static const Activation& activation(uint32_t number);

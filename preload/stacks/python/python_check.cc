@@ -197,7 +197,7 @@ Agreement compare_stack(const PythonInterpreter& interpreter, StackId (*capture)
   Undisturbed undisturbed(api);
   Agreement sound = frames_look_sound(interpreter);
   if (sound != Agreement::yes) return sound;
-  StackId id = capture();  // before the interpreter is asked: it makes frame objects, which frames refer to
+  StackId id = capture();  // before any call of the interpreter: it makes frame objects, which frames refer to
   Reference frame(api, nullptr);
   if (api.thread_frame != nullptr) {
     frame.move_to(api.thread_frame(api.this_thread_state()));

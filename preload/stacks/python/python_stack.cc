@@ -34,7 +34,7 @@ constinit PythonCodeTable g_codes(g_arena);
 constinit PythonTrie g_trie(g_arena);
 constinit PythonInterpreter g_interpreter;
 constinit PythonCapture g_capture(g_interpreter, g_codes, g_trie);
-FreshInChild g_fresh_capture{[] { g_capture.thread_state().give_up(); }};  // from here on the interpreter is asked
+FreshInChild g_fresh_capture{[] { g_capture.thread_state().give_up(); }};  // from here on calls the interpreter
 constinit std::atomic<Status> g_status{Status::searching};
 constinit std::atomic<bool> g_checked{false};
 constinit SpinLock g_start_lock;

@@ -66,12 +66,12 @@ class ModuleCalls {
 
  private:
   static unsigned bit_of(const char* code) { return unsigned(reinterpret_cast<uint64_t>(code) >> 4) & 63; }
-  uint64_t bits_ = 0;  // of most others this tells that they are none
+  uint64_t bits_ = 0;  // most other addresses differ in these already
   const char* codes_[kMax] = {};
   uint32_t count_ = 0;
 };
 
-// All that walk_frames() tells in one number: code, position and entry of every frame, and `self` of the calls. 0
+// All that walk_frames() finds in one number: code, position and entry of every frame, and `self` of the calls. 0
 // frames: there are none, or more than `limit`.
 struct HashedFrames {
   uint64_t hash;

@@ -57,8 +57,8 @@ class RememberedStacks {
     prefetch(stack.next);
     return &stack;
   }
-  // Whether the thread's stack is the one of this number, of which `node` was said, and lies where it did. Then it is
-  // the last one.
+  // Whether the thread's stack is the one of this number, for which `node` was returned, and lies where it did. Then it
+  // is the last one.
   bool is_at(uint32_t number, StackId node, const PythonLayout& layout, const char* innermost, uint64_t generation) {
     const Stack& stack = stacks_[number];
     if (__builtin_expect(innermost == nullptr || stack.node != node, false)) return false;

@@ -3,7 +3,7 @@
 //
 // A member or variable with GUARDED_BY(lock) is touched only with that lock held, a function with REQUIRES(lock) is
 // called only so. What this does not find: a SpinLock that could not be had. A SpinGuard counts as holding its lock;
-// that its bool was asked is left to the reader. The GIL needs none of this: Gil& is the proof that it is held
+// that its bool was checked is left to the reader. The GIL needs none of this: Gil& is the proof that it is held
 // (python/interpreter.h). Data that one lock of many guards, each its own shard's, have no declaration either
 // (live/address_table.h).
 //

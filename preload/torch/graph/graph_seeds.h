@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the graph's own memory tells about Python, for phase 2: which objects belong to which node of the GRPH chunk.
+// What the graph's own memory shows of Python, for phase 2: which objects belong to which node of the GRPH chunk.
 //
 // None of these addresses is known to be alive: whoever has the GIL uses one only where it is an object that the
 // garbage collector tracks at that moment.

@@ -3,7 +3,7 @@
 // behind it is another object.
 //
 // glibc's malloc keeps the size in front of each block (malloc/malloc.c, "chunk"), where it can be read without the
-// block being alive. Another allocator can only be asked about blocks that are: nodes in the table, with their
+// block being alive. Another allocator knows only blocks that are: nodes in the table, with their
 // destructor held up, where torch reports when nodes die.
 //
 // Context: collector.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines by sys.monitoring (PEP 669), under a tool number of our own. The beginning of every function is asked for, and
-// switched off for each one in which nothing is watched when it begins first; lines are asked for of the others alone.
+// Lines by sys.monitoring (PEP 669), under a tool number of our own. Subscribes to the beginning of every function, and
+// switches it off for a function without watched variables when that begins first. Subscribes to lines of the others
+// only.
 #include <string>
 #include <unordered_map>
 #include <utility>

@@ -2,8 +2,8 @@
 // What is watched of a code object, decided once when it is first seen: which of its variables, where in its bytecode
 // they are assigned, and whether what it returns is wanted.
 //
-// Context: with the GIL, which is the lock. Code objects are asked for their own attributes; `dis` of the standard
-// library reads bytecode.
+// Context: with the GIL, which is the lock. Reads attributes of code objects; `dis` of the standard library
+// reads bytecode.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 // is put aside while functions run that this one calls. Where somebody else traces the thread, it stays his: lines are
 // not seen, and what is returned and the values at the end still are.
 //
-// The words of the thread state are written directly: PyEval_SetTrace() tells audit hooks of the program, and costs
+// The words of the thread state are written directly: PyEval_SetTrace() calls the program's audit hooks, and costs
 // more than the function.
 #include <utility>
 

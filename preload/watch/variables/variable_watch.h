@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Variables of functions and what functions return, as watches name them (docs/watch-code.md). From CPython 3.12 on
-// sys.monitoring tells when lines of the code objects that matter begin (code_monitoring.cc); before, a frame
+// sys.monitoring calls us when a line of a watched code object begins (code_monitoring.cc); before, a frame
 // evaluation function (PEP 523) has such frames traced, and no others (code_tracing.cc).
 //
-// Context: with the GIL, which is the lock, but where something else is said.
+// Context: with the GIL, which is the lock, unless a function names another context.
 #pragma once
 
 #include <cstdint>

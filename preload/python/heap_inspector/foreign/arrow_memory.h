@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory that objects of pyarrow use. They keep its owner (an array of numpy, a memoryview) in C++, where the
-// garbage collector does not see it, so they are asked for addresses: by methods of pyarrow's own classes, which are
+// garbage collector does not see it, so methods of pyarrow's own classes return the addresses. They are
 // written in C++ and Cython, keep the GIL, and copy nothing.
 //
 // Context: heap inspector. Makes objects of pyarrow, each of which is gone again at the end of its question.
@@ -24,7 +24,7 @@ class ArrowMemory {
   };
 
   ArrowMemory(const Gil& gil, LookLimits& limits);
-  // Of an object of Kind::arrow, as far as it can be told; until the next call.
+  // Returns the known pieces of an object of Kind::arrow; valid until the next call.
   const PageArray<Piece>& pieces(Object* object);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Python's atexit keeps until the program ends: functions, bound methods and their arguments. No API shows them,
 // and up to CPython 3.13 the garbage collector does not either, so they are read from the interpreter's state. The exit
-// dump's function, which the bridge has registered there too, tells where they are.
+// dump's function, which the bridge has registered there too, marks where they are.
 //
 // Context: heap inspector.
 #pragma once

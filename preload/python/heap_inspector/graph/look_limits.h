@@ -3,7 +3,7 @@
 // the thread's MemoryLimit, where one stands).
 //
 // The work is cut into parts, each with a share of the whole, so that what one part found can still be used by the
-// next. A loop asks reached() at each step and ends where it is true; the first steps of each part are free of the
+// next. A loop calls reached() at each step and ends if it returns true; the first steps of each part are free of the
 // clock, so that a small program is looked at whole on the slowest machine.
 //
 // Context: heap inspector.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the heap inspector tells apart: each object's kind, by its type alone.
+// The kinds of objects that the heap inspector distinguishes, by the type alone.
 //
 // Context: heap inspector.
 #pragma once

@@ -115,8 +115,8 @@ bool Steps::answer(std::span<const Question> questions, PageArray<ReferenceEdge>
   return !limits_.reached();
 }
 
-// The member itself where it needs more than its class to be told from others of its set; kNoObject: a tensor, which
-// has a number of its own, or the only member.
+// Returns the member itself if others of its set have its class; kNoObject for a tensor, which has a number of its
+// own, and for the only member.
 uint32_t Steps::number_of_member(uint32_t from, uint32_t to) const {
   const bool alone = graph_.kind(to) == Kind::tensor || graph_.references(from).size() < 2;
   return alone ? kNoObject : to;
@@ -217,7 +217,7 @@ bool Steps::told_by(Object* object, PageArray<Object*>& told) {
   return !limits_.reached();
 }
 
-// tp_traverse reports a deque's elements from left to right, after whatever else it tells.
+// tp_traverse reports a deque's elements from left to right, after whatever else it reports.
 void Steps::describe_deque(Object* deque, Wanted& wanted) {
   PageArray<Object*> told;
   const auto size = size_t(size_of_variable(deque));
@@ -239,7 +239,7 @@ void Steps::describe_array(const Object* array, Wanted& wanted) {
   }
 }
 
-// lru_cache_tp_traverse (Modules/_functoolsmodule.c) tells each link's key and result, then the dictionary. From 3.10
+// lru_cache_tp_traverse (Modules/_functoolsmodule.c) reports each link's key and result, then the dictionary. From 3.10
 // on the function's own type comes first of all, and each link's after its result.
 void Steps::describe_lru_cache(Object* function, Wanted& wanted) {
   PageArray<Object*> told;

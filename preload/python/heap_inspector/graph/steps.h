@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an object is to one that refers to it: the key, index, attribute, variable ... that leads from one to the other.
-// tp_traverse does not report, so an object's contents are gone through once, for all that is asked about them.
+// tp_traverse does not report, so an object's contents are read once, for all questions about them.
 //
 // Context: heap inspector. Runs none of the program's code.
 #pragma once

@@ -101,7 +101,7 @@ void Chains::want(uint32_t object) {
   }
 }
 
-// By `from`, then by `to`, then in the order in which they were asked.
+// By `from`, then by `to`, then in the order in which they came.
 void Chains::sort_questions() {
   if (questions_.size() >= kManyQuestions && sort_by(&Steps::Question::to) && sort_by(&Steps::Question::from)) return;
   std::sort(questions_.begin(), questions_.end(), [](const Steps::Question& a, const Steps::Question& b) {

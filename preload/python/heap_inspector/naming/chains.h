@@ -50,7 +50,7 @@ struct Chain {
   bool main = false;                                                  // from the main script's globals
   uint32_t call = 0;                                                  // as Root::call
   // The object that the text begins at: the root, or the generator or frame whose variable it is. kNoObject: a variable
-  // of a running call or of the main script, or what is told apart otherwise.
+  // of a running call or of the main script, or something whose text is unique already.
   uint32_t begins_at = kNoObject;
 };
 
@@ -67,7 +67,7 @@ class Chains {
   }
   // How much the present batch wants.
   size_t questions() const { return questions_.size(); }
-  // Once all that a batch wants is known. False: a limit was reached, and what this batch wants must not be asked for.
+  // Call when all that a batch wants is known. Returns false if a limit was reached: then this batch has no answers.
   bool find_steps();
 
   // How an optimizer, a module, or a tensor that is a key, is called. Chains that are built already keep what they say.

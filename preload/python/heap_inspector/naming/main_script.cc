@@ -12,8 +12,8 @@ namespace tensorscope::python::heap_inspector {
 
 namespace {
 
-// With the GIL, which is the lock. The dictionary tells the script from another main module that a tool like runpy
-// puts in its place for a while.
+// With the GIL, which is the lock. The dictionary identifies the script: a tool like runpy puts another main
+// module in its place for a while.
 struct KeptScript {
   const Object* globals = nullptr;
   char name[NAME_MAX + 1] = "";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In which steps tensors get names, those that keep the most alive first: so many at a time that what the next ones
 // need of the time and the memory that are left can be determined from those before them. Many share most of their
-// ways, so a batch is measured by the questions that it asks about objects (Chains::questions()), not by its tensors.
+// ways, so a batch is measured by its questions about objects (Chains::questions()), not by its tensors.
 //
 // Context: heap inspector.
 #pragma once

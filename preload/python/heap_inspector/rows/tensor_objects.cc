@@ -16,7 +16,7 @@ namespace tensorscope::python::heap_inspector {
 namespace {
 
 // THPVariable::cdata (torch/csrc/autograd/python_variable.h): an at::Tensor right after the header; in older torch a
-// c10::MaybeOwned, whose first word tells whether C++ owns this object instead of the other way round.
+// c10::MaybeOwned, whose first word is whether C++ owns this object instead of the other way round.
 constexpr ptrdiff_t kTensorField = 16, kMaybeOwnedField = 24;
 constexpr size_t kSamples = 64;
 constexpr uint32_t kStepsOfAQuestion = 32;  // by what it costs

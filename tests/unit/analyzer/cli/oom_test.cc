@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `oom`, word for word, on built dumps of a failure on a GPU, of low memory on the host, and of no failure at all.
-// Covers: analyzer/text/oom/{balance_report,glossary,report}.cc
+// Covers: analyzer/text/oom/{answer_text,balance_report,failure_report,glossary,memory_phrases,report}.cc
 // Covers: analyzer/export/json/{oom,suspect}.cc
 // Covers: analyzer/oom/{callers,oom_analysis}.cc
 #include <gmock/gmock.h>

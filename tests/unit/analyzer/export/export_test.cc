@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Covers: analyzer/export/json/{dump,scalars,memory}.cc analyzer/export/table_export.cc
+// Covers: analyzer/export/json/{autograd,dump,dump_fields,memory,process,scalars,stacks,tensors}.cc
+// Covers: analyzer/export/table_export.cc
 #include "export/export.h"
 
 #include <gmock/gmock.h>

@@ -26,7 +26,7 @@ Replay scaled(double least, double most) {
   Replay replay = buffer_of(scene);
   ReplayEdit edit;
   edit.start(replay);
-  scale_what_grows(replay, edit, 0, 0, least, most);
+  scale_what_grows(replay, edit, 0, 0, {.least = least, .most = most});
   edit.apply(replay);
   return replay;
 }

@@ -51,6 +51,18 @@ std::vector<std::string> left_out(Dump at_end, const std::vector<int>& before = 
   return paths;
 }
 
+// A dump with holders is never given up for a moment without.
+TEST(ComparedDumps, MomentsOfARecordingAreLeftOutBesideTwoDumps) {
+  const auto moment = [] {
+    Dump dump = dump_of(9, ReferenceRoot::local, format::Trigger::signal, "moment");
+    dump.moment = true;
+    dump.lives.resize(dump.allocations.size());
+    return dump;
+  };
+  EXPECT_THAT(left_out(moment(), {1, 2}), ElementsAre("moment"));
+  EXPECT_THAT(left_out(moment(), {1}), ElementsAre());
+}
+
 Dump at_exit(int steps, ReferenceRoot root) { return dump_of(steps, root, format::Trigger::exit, "exit"); }
 
 TEST(ComparedDumps, AnExitDumpWithLessAlive) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every remedy once where it must appear, and once where it must not.
 // Covers: analyzer/oom/{checkpointing,freed,module_inputs,remedy,holder_remedies,program_remedies,headroom}.cc
+// Covers: analyzer/oom/{no_grad_remedy,precision_remedy}.cc
 #include "oom/remedies.h"
 
 #include <gmock/gmock.h>

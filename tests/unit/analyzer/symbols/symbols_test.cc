@@ -119,12 +119,12 @@ TEST_F(SymbolsTest, SecondReadNeedsNoFile) {
   dump_.shared_objects[0].path = "/nowhere/at/all";
   Symbols cached(dump_, {});
   EXPECT_EQ(cached.native(1).back().function, "symbols_test_target::outer_caller");
-  EXPECT_EQ(cached.unread_object(cached.native(1).back()), nullptr);
+  EXPECT_FALSE(cached.unread().function(cached.native(1).back()));
   SymbolOptions no_cache;
   no_cache.use_cache = false;
   Symbols uncached(dump_, no_cache);
   EXPECT_EQ(uncached.native(1).back().function, "");
-  EXPECT_NE(uncached.unread_object(uncached.native(1).back()), nullptr);
+  EXPECT_TRUE(uncached.unread().function(uncached.native(1).back()));
   EXPECT_THAT(uncached.check().notes, ElementsAre(HasSubstr("/nowhere/at/all is not on this machine")));
 }
 

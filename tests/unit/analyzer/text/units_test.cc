@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+
 namespace tensorscope::text {
 namespace {
 
@@ -48,6 +51,32 @@ TEST(Units, Durations) {
   EXPECT_EQ(duration(7'500'000'000'000), "2h05m");
   EXPECT_EQ(age(723'000'000'000), "12m");
   EXPECT_EQ(age(400'000'000'000'000), "4d");
+}
+
+// What every writer of numbers is held to, those in other languages as well (tests/integration/test_numbers.py).
+std::string as_written(const std::string& kind, const std::string& given) {
+  const size_t space = given.find(' ');
+  if (kind == "bytes") return bytes(std::stoull(given));
+  if (kind == "signed bytes") return signed_bytes(std::stoll(given));
+  if (kind == "count") return count(std::stoull(given));
+  if (kind == "signed count") return signed_count(std::stoll(given));
+  if (kind == "percent") return percent(std::stoull(given), std::stoull(given.substr(space)));
+  if (kind == "duration") return duration(std::stoull(given));
+  const std::optional<uint64_t> size = parse_size(given);
+  return size ? std::to_string(*size) : "-";
+}
+
+TEST(Units, ExamplesThatTheOtherLanguagesAreHeldTo) {
+  std::ifstream file(NUMBER_EXAMPLES);
+  size_t examples = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const size_t first = line.find('\t'), second = line.find('\t', first + 1);
+    const std::string kind = line.substr(0, first), given = line.substr(first + 1, second - first - 1);
+    EXPECT_EQ(as_written(kind, given), line.substr(second + 1)) << kind << " " << given;
+    ++examples;
+  }
+  EXPECT_GT(examples, 40u);
 }
 
 TEST(Units, SizesThatOptionsTake) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Covers: analyzer/values/{values_file,element_chunks,sound_rows}.cc
+// Covers: analyzer/values/{chunk_walk,decode,element_chunks,sound_rows,values_file}.cc
 #include "values/values_file.h"
 
 #include <gmock/gmock.h>

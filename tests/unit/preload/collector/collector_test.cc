@@ -98,20 +98,20 @@ TEST_F(CollectorTest, SignalsDuringADumpMakeOneMore) {
   wait_until(g_fake.written, 2);
   char path[64];
   g_fake.held = false;
-  request_and_wait(Reason::call, "", path, sizeof(path));  // the collector has nothing else left to do
+  write_dump_and_wait(Reason::call, "", path, sizeof(path));  // the collector has nothing else left to do
   EXPECT_STREQ(path, "/dumps/3");
 }
 
 TEST_F(CollectorTest, AWaiterHasItsOwnDumpAndPath) {
   char path[64];
-  EXPECT_EQ(request_and_wait(Reason::exit, "exit status 3", path, sizeof(path)), TENSORSCOPE_OK);
+  EXPECT_EQ(write_dump_and_wait(Reason::exit, "exit status 3", path, sizeof(path)), TENSORSCOPE_OK);
   EXPECT_STREQ(path, "/dumps/1");
   EXPECT_EQ(g_fake.detail, "exit status 3");
   EXPECT_EQ(g_fake.reason, Reason::exit);
   char small[4];
-  EXPECT_EQ(request_and_wait(Reason::call, "", small, sizeof(small)), TENSORSCOPE_OK);
+  EXPECT_EQ(write_dump_and_wait(Reason::call, "", small, sizeof(small)), TENSORSCOPE_OK);
   EXPECT_STREQ(small, "/du");
-  EXPECT_EQ(request_and_wait(Reason::call, nullptr, nullptr, 0), TENSORSCOPE_OK);
+  EXPECT_EQ(write_dump_and_wait(Reason::call, nullptr, nullptr, 0), TENSORSCOPE_OK);
 }
 
 TEST_F(CollectorTest, GrowthDuringADumpMakesOneMore) {
@@ -125,7 +125,7 @@ TEST_F(CollectorTest, GrowthDuringADumpMakesOneMore) {
   g_fake.held = false;
   sem_post(&g_fake.go);
   char path[64];
-  request_and_wait(Reason::call, "", path, sizeof(path));
+  write_dump_and_wait(Reason::call, "", path, sizeof(path));
   EXPECT_STREQ(path, "/dumps/3");
 }
 
@@ -153,7 +153,7 @@ TEST_F(CollectorTest, AWaitThatIsGivenUpDoesNotEndTheDump) {
   wait_until(g_fake.begun, 1);
   g_fake.held = false;
   sem_post(&g_fake.go);
-  EXPECT_EQ(request_and_wait(Reason::call, "", nullptr, 0), TENSORSCOPE_OK);
+  EXPECT_EQ(write_dump_and_wait(Reason::call, "", nullptr, 0), TENSORSCOPE_OK);
   EXPECT_EQ(g_fake.written, 2);
   write_near_limit(near, 1'000'000);
   EXPECT_EQ(g_fake.written, 3);
@@ -163,7 +163,7 @@ TEST_F(CollectorTest, AWaitThatIsGivenUpDoesNotEndTheDump) {
 TEST_F(CollectorTest, AFailedDumpIsTold) {
   g_fake.fails = true;
   char path[64] = "x";
-  EXPECT_EQ(request_and_wait(Reason::call, "", path, sizeof(path)), TENSORSCOPE_FAILED);
+  EXPECT_EQ(write_dump_and_wait(Reason::call, "", path, sizeof(path)), TENSORSCOPE_FAILED);
   EXPECT_STREQ(path, "");
 }
 
@@ -171,7 +171,7 @@ TEST_F(CollectorTest, ManyThreadsWaitForOneEach) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([] {
-      for (int k = 0; k < 50; ++k) EXPECT_EQ(request_and_wait(Reason::call, "", nullptr, 0), TENSORSCOPE_OK);
+      for (int k = 0; k < 50; ++k) EXPECT_EQ(write_dump_and_wait(Reason::call, "", nullptr, 0), TENSORSCOPE_OK);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -188,7 +188,7 @@ TEST_F(CollectorTest, AForkedChildHasItsOwn) {
     request_from_signal();
     wait_until(g_fake.written, 1);
     char path[64];
-    const bool ok = request_and_wait(Reason::call, "", path, sizeof(path)) == TENSORSCOPE_OK;
+    const bool ok = write_dump_and_wait(Reason::call, "", path, sizeof(path)) == TENSORSCOPE_OK;
     const char byte = ok && strcmp(path, "/dumps/2") == 0 ? 'y' : 'n';
     const bool told = write(answer[1], &byte, 1) == 1;
     _exit(told ? 0 : 1);
@@ -198,7 +198,7 @@ TEST_F(CollectorTest, AForkedChildHasItsOwn) {
   EXPECT_EQ(byte, 'y');
   waitpid(child, nullptr, 0);
   EXPECT_EQ(g_fake.written, 0);
-  EXPECT_EQ(request_and_wait(Reason::call, "", nullptr, 0), TENSORSCOPE_OK);
+  EXPECT_EQ(write_dump_and_wait(Reason::call, "", nullptr, 0), TENSORSCOPE_OK);
   close(answer[0]);
   close(answer[1]);
 }
@@ -211,7 +211,7 @@ TEST_F(CollectorTest, AForkDuringADumpDoesNotWaitForItsEnd) {
   const pid_t child = fork();
   if (child == 0) {
     g_fake.held = false;
-    _exit(request_and_wait(Reason::call, "", nullptr, 0) == TENSORSCOPE_OK ? 7 : 1);
+    _exit(write_dump_and_wait(Reason::call, "", nullptr, 0) == TENSORSCOPE_OK ? 7 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);

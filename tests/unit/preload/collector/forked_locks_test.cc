@@ -113,7 +113,7 @@ bool work() {
   oom::host_allocation_failed(4096);
   failure.error = "little is left";
   collector::write_near_limit(failure, 60'000);
-  return collector::request_and_wait(collector::Reason::call, "", nullptr, 0) == TENSORSCOPE_OK;
+  return collector::write_dump_and_wait(collector::Reason::call, "", nullptr, 0) == TENSORSCOPE_OK;
 }
 
 void start_everything() {

@@ -310,11 +310,11 @@ TEST_F(RecorderTest, ThreadsHaveTheirKernelIdAndName) {
   tensor_destroyed(fresh());
 }
 
-std::vector<Growth> g_told;
+std::vector<AllocationAboveMark> g_told;
 
 TEST_F(RecorderTest, GrowthAboveTheMarkIsTold) {
   g_told.clear();
-  set_growth_function([](const Growth& growth) { g_told.push_back(growth); });
+  set_growth_function([](const AllocationAboveMark& allocation) { g_told.push_back(allocation); });
   const uint64_t live = g_devices.row(DeviceTable::kCpu).bytes_live;
   const uint64_t mapped = g_devices.row(DeviceTable::kCpu).bytes_mapped;
   g_devices.look_above(DeviceTable::kCpu, live + 1000);

@@ -5,6 +5,7 @@
 #include <link.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "symbols/native_symbols.h"
 
@@ -48,6 +49,23 @@ TEST(JsonValues, APlaceHasItsFunctionAsItIsCalledInWhere) {
   EXPECT_EQ(place["function"], "aten::mm");
   EXPECT_TRUE(place["where"].get<std::string>().ends_with(" aten::mm")) << place["where"];
   EXPECT_EQ(place_json(places, 0), nullptr);
+}
+
+TEST(JsonValues, WhatIsNotThereIsNull) {
+  EXPECT_EQ(natural_or_null(-1), nullptr);
+  EXPECT_EQ(natural_or_null(0), 0);
+  EXPECT_EQ(number_or_null(0), nullptr);
+  EXPECT_EQ(text_or_null(""), nullptr);
+}
+
+TEST(JsonValues, AnObjectGoesOnWithAListOfALineARow) {
+  std::ostringstream out;
+  const auto row = [](size_t i) { return std::to_string(i); };
+  out << begun_object({{"a", 1}});
+  write_rows(out, "two", 2, row);
+  write_rows(out, "none", 0, row);
+  out << "}";
+  EXPECT_EQ(out.str(), "{\"a\":1,\n\"two\":[\n0,\n1],\n\"none\":[]}");
 }
 
 }  // namespace
