@@ -41,7 +41,7 @@ REASONS = {
 }
 # Classes with a function of that name, which opens no file.
 OWN_OPEN = {"python/heap_inspector/graph/steps.cc", "find_nan/nan_candidates.h", "find_nan/nan_candidates.cc"}
-DECLARATION = re.compile(r"^ *(bool|int|\w+\*) (\w+::)?open\(")
+DECLARATION = re.compile(r"^ *(bool|int|Status|\w+\*) (\w+::)?open\(")
 
 
 def calls(path, own_open):
