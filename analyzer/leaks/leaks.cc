@@ -192,11 +192,11 @@ bool Leaks::found() const {
   });
 }
 
-Leaks find_leaks(std::vector<View> views, bool whole) {
+Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   Leaks result;
   result.dumps = views.size();
   for (const View& view : views) result.bytes.push_back(view.selection.bytes());
-  LeakAnalysis analysis(std::move(views), whole);
+  LeakAnalysis analysis(std::move(views), unfiltered);
   result.weak = analysis.timeline().weak();
   for (auto* family : {find_tracebacks, find_graph_cycles, find_cycles, find_small_views, find_autocast_cache,
                        find_kept_graphs, find_gone_parameters, find_state_of_parameters, find_stray_leaves,
@@ -214,7 +214,7 @@ Leaks find_leaks(std::vector<View> views, bool whole) {
   std::ranges::stable_sort(result.remarks, grew_more, &Remark::what);
   std::vector<View> all;
   for (size_t i = 0; i < analysis.dumps(); ++i) all.push_back(analysis.view(i));
-  if (whole) result.process = process_growth(all);
+  if (unfiltered) result.process = process_growth(all);
   // Moments of a recording know no holders, so that one dump is all that shows any.
   if (count_with_holders(all) < 2 && !analysis.last().dump.moment) result.suspects = find_suspects(analysis);
   if (result.dumps < 2) return result;

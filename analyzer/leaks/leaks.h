@@ -47,7 +47,7 @@ struct Leaks {
   bool found() const;
 };
 
-// `views`: in order of time, of one run. `whole`: no filter is set.
-Leaks find_leaks(std::vector<View> views, bool whole);
+// `views`: in order of time, of one run. `unfiltered`: no filter is set.
+Leaks find_leaks(std::vector<View> views, bool unfiltered);
 
 }  // namespace tensorscope::analyzer
