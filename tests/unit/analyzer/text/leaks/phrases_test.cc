@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words of findings, where not all that may hold something was seen.
 #include "text/leaks/phrases.h"
-#include "text/leaks/report.h"
 
 #include <gtest/gtest.h>
+
+#include "text/leaks/report.h"
 
 namespace tensorscope::text {
 namespace {
