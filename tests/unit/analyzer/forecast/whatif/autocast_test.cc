@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Covers: analyzer/forecast/{operation_inputs,operation_weights}.cc
-// analyzer/forecast/whatif/{lower_casts,result_types}.cc
+// Covers: analyzer/forecast/whatif/{lower_casts,result_types}.cc
 #include "forecast/whatif/autocast.h"
 
 #include <gtest/gtest.h>
