@@ -120,6 +120,7 @@ enum class Advice : uint8_t {
   close_generators,
   bound_cpp,
   clear_autocast_cache,
+  clear_cell_outputs,
   break_cycle,
   cycle_at_exit,
   drop_traceback,

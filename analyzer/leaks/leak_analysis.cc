@@ -276,14 +276,29 @@ std::vector<uint32_t> that_go_with(const View& view, const Retention& retention,
 
 }  // namespace
 
+namespace {
+
+// IPython's Out, by its name in the namespace of the notebook (IPython/core/displayhook.py, update_user_ns).
+bool is_cell_output(const std::string& holder) { return holder.starts_with("__main__: _oh["); }
+
+}  // namespace
+
+// The tensors whose memory the finding's bytes are.
+std::vector<uint32_t> LeakAnalysis::counted_in(const LeakFinding& finding) const {
+  std::vector<uint32_t> tensors = that_go_with(last(), retention(), finding.tensors);
+  tensors.insert(tensors.end(), finding.shared.begin(), finding.shared.end());
+  return tensors;
+}
+
 void LeakAnalysis::complete(LeakFinding& finding) {
   constexpr uint64_t kTenth = 10;
   for (const auto* tensors : {&finding.tensors, &finding.shared}) {
     for (uint32_t tensor : *tensors) explained_[tensor] = true;
   }
+  if (!finding.holders.empty() && is_cell_output(finding.holders.front())) finding.advice = Advice::clear_cell_outputs;
   std::sort(finding.tensors.begin(), finding.tensors.end());
   finding.tensors.erase(std::unique(finding.tensors.begin(), finding.tensors.end()), finding.tensors.end());
-  std::vector<CreationSite> memory = memory_of(that_go_with(last(), retention(), finding.tensors));
+  std::vector<CreationSite> memory = memory_of(counted_in(finding));
   uint64_t elsewhere = 0, all = 0;
   for (const CreationSite& made : memory) {
     all += made.bytes;

@@ -81,6 +81,7 @@ class LeakAnalysis {
  private:
   // Puts what a finding or remark is about in order; its tensors are explained from now on.
   void complete(LeakFinding& finding);
+  std::vector<uint32_t> counted_in(const LeakFinding& finding) const;
   void find_series();
   void add_series_of(std::map<Beginning, Series>& calls);
   bool grows_alone(const Series& series) const;

@@ -175,6 +175,20 @@ void leave_larger_inputs(const LeakAnalysis& analysis, std::vector<GrownPlace>& 
   }
 }
 
+// Of tensors: memory outside of them is in no live bytes.
+int64_t grown_by(const LeakFinding& finding) {
+  const bool outside = finding.kind == LeakKind::process_memory || finding.kind == LeakKind::child_processes;
+  return outside ? 0 : finding.growth.added_bytes();
+}
+
+GrowthShares growth_shares(const Leaks& leaks) {
+  GrowthShares shares;
+  shares.all = int64_t(leaks.bytes.back() - leaks.bytes.front());
+  for (const LeakFinding& finding : leaks.findings) shares.findings += grown_by(finding);
+  for (const Remark& remark : leaks.remarks) shares.remarks += grown_by(remark.what);
+  return shares;
+}
+
 size_t count_with_holders(const std::vector<View>& views) {
   return size_t(std::ranges::count_if(views, [](const View& view) { return !view.dump.moment; }));
 }
@@ -191,6 +205,8 @@ bool Leaks::found() const {
     return grown.counts && grown.finding == kNone;
   });
 }
+
+constexpr size_t kMaxUnclear = 3;
 
 Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   Leaks result;
@@ -220,11 +236,20 @@ Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   if (result.dumps < 2) return result;
   for (PlaceGrowth& place : growing_places(all, analysis.timeline())) {
     const bool in_place = grows_in_place(place, analysis.timeline());
-    if (!in_place && !analysis.timeline().is_accumulating(place.growth)) continue;
-    result.places.push_back(grown_place(analysis, result.findings, std::move(place), in_place));
+    const bool accumulates = in_place || analysis.timeline().is_accumulating(place.growth);
+    if (!accumulates && (result.unclear.size() >= kMaxUnclear || place.growth.added_bytes() < int64_t(kMinGrowth)))
+      continue;
+    GrownPlace grown = grown_place(analysis, result.findings, std::move(place), in_place);
+    if (accumulates) {
+      result.places.push_back(std::move(grown));
+    } else if (grown.finding == kNone && !grown.remarked) {
+      result.unclear.push_back(std::move(grown));
+    }
   }
   leave_memory_to_its_place(analysis, result.places);
   leave_larger_inputs(analysis, result.places);
+  result.growth = growth_shares(result);
+  if (result.found() || result.growth.rest() < int64_t(kMinGrowth)) result.unclear.clear();
   return result;
 }
 

@@ -34,6 +34,13 @@ struct GrownPlace {
   std::string names_detail;                  // why not, where no limit ended it
 };
 
+// Growth of live bytes from the first to the last dump, and whose it is: findings, remarks and the rest add up to it.
+// The rest is less than 0 where other memory was freed.
+struct GrowthShares {
+  int64_t all = 0, findings = 0, remarks = 0;
+  int64_t rest() const { return all - findings - remarks; }
+};
+
 struct Leaks {
   size_t dumps = 0;
   bool weak = false;            // two dumps: one interval shows no trend
@@ -43,7 +50,9 @@ struct Leaks {
   std::optional<LeakFinding> passing_cycles;  // unreachable cycles that Python's garbage collector frees: no finding
   ProcessGrowth process;                      // without a filter; a part of it is a finding only where it keeps growing
   std::vector<GrownPlace> places;             // the largest growth first
-  std::vector<Suspect> suspects;              // of a single dump, also beside moments of a recording: not findings
+  GrowthShares growth;
+  std::vector<GrownPlace> unclear;  // where nothing was found, what grew at all: a later dump shows whether it goes on
+  std::vector<Suspect> suspects;    // of a single dump, also beside moments of a recording: not findings
   bool found() const;
 };
 

@@ -63,6 +63,14 @@ Json grown_of(const analyzer::View& last, const analyzer::GrownPlace& grown) {
           {"look_at", text_or_null(text::advice_phrase(grown))}};
 }
 
+Json shares_of(const analyzer::Leaks& leaks) {
+  if (leaks.dumps < 2) return nullptr;
+  return {{"bytes", leaks.growth.all},
+          {"findings", leaks.growth.findings},
+          {"remarks", leaks.growth.remarks},
+          {"rest", leaks.growth.rest()}};
+}
+
 }  // namespace
 
 std::string leaks_json(const std::vector<analyzer::View>& views, const analyzer::Leaks& leaks) {
@@ -76,11 +84,13 @@ std::string leaks_json(const std::vector<analyzer::View>& views, const analyzer:
                        {"weak", leaks.weak},
                        {"holders_known", last.dump.references.present && last.dump.references.complete},
                        {"live_bytes", leaks.bytes},
+                       {"growth", shares_of(leaks)},
                        {"process_grew", leaks.process.told},
                        {"process", facts_of(leaks.process.parts)},
                        {"process_look_at", text_or_null(text::process_advice(leaks.process))},
                        {"passing_cycles", std::move(passing)}};
-  std::vector<Json> findings, remarks, places, suspects;
+  std::vector<Json> findings, remarks, places, unclear, suspects;
+  for (const analyzer::GrownPlace& grown : leaks.unclear) unclear.push_back(grown_of(last, grown));
   for (const analyzer::Remark& remark : leaks.remarks) {
     remarks.push_back(finding_of(last, remark.what));
     remarks.back()["reason"] = analyzer::name(remark.reason);
@@ -92,6 +102,7 @@ std::string leaks_json(const std::vector<analyzer::View>& views, const analyzer:
   add_rows(out, "findings", findings);
   add_rows(out, "remarks", remarks);
   add_rows(out, "places", places);
+  add_rows(out, "unclear", unclear);
   add_rows(out, "suspects", suspects);
   return out + ",\n\"not_read\":" + text_of(not_read_json(views)) + "\n}\n";
 }

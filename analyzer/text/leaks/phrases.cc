@@ -181,6 +181,10 @@ std::string advice_phrase(const LeakFinding& finding) {
       return "these generators or coroutines are never finished: call close() on them, or drop what refers to them";
     case Advice::bound_cpp:
       return "look for a cache without a limit in C++ code, or an extension that does not free its tensors";
+    case Advice::clear_cell_outputs:
+      return "end the cell's last line with a semicolon, or assign it to a name: IPython keeps every other value in "
+             "Out; "
+             "%reset -f out drops those that are there";
     case Advice::clear_autocast_cache:
       return "enter torch.autocast in each step instead of around all of them: its cache lives until the context ends; "
              "torch.clear_autocast_cache() empties it, cache_enabled=False does without";

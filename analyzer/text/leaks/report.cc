@@ -144,6 +144,27 @@ std::vector<std::string> held_lines(const GrownPlace& grown) {
   return holder_lines(shares);
 }
 
+// What grew between the dumps and did not pile up, with who holds it.
+std::string unclear_text(analyzer::OpenedDump& opened, const Leaks& leaks, const Terminal& terminal) {
+  constexpr size_t kWhere = 2;
+  text::Table table({{.title = "bytes", .align = text::Align::right},
+                     {.title = "count", .align = text::Align::right},
+                     {.title = "where", .least = 24, .cut = text::Cut::start},
+                     {.title = "", .least = 12, .style = Style::dim}});
+  for (const GrownPlace& grown : leaks.unclear) {
+    const Growth& growth = grown.place.growth;
+    table.row({text::signed_bytes(growth.added_bytes()), text::signed_count(growth.added()), grown.place.label,
+               opened.places.source_line(grown.place.site)});
+    for (const std::string& line : held_lines(grown)) table.note(kWhere, line, Style::dim, text::Cut::middle);
+  }
+  return "\n" +
+         text::wrap(
+             "what grew, all of it made in one part of the time: a cache that was filled, a batch, another phase of "
+             "the step, or a leak that has just begun",
+             terminal.width, 2) +
+         "\n" + table.text(terminal);
+}
+
 std::string places_text(analyzer::OpenedDump& opened, const Leaks& leaks, size_t top, const Terminal& terminal) {
   constexpr size_t kWhere = 4;
   text::Table table({{.title = "bytes", .align = text::Align::right},
@@ -187,6 +208,13 @@ std::string title_text(analyzer::ComparedDumps& dumps) {
                      text::counted(dumps.size() - 1, "interval"));
 }
 
+// " (+25.2 MiB: findings +25.7 MiB, the rest -0.5 MiB)"
+std::string shares_text(const analyzer::GrowthShares& growth) {
+  const std::string remarks = growth.remarks == 0 ? "" : ", remarks " + text::signed_bytes(growth.remarks);
+  return fmt::format(" ({}: findings {}{}, the rest {})", text::signed_bytes(growth.all),
+                     text::signed_bytes(growth.findings), remarks, text::signed_bytes(growth.rest()));
+}
+
 std::string summary_text(const Leaks& leaks) {
   const auto unexplained = size_t(std::count_if(leaks.places.begin(), leaks.places.end(), [](const GrownPlace& grown) {
     return grown.counts && grown.finding == analyzer::kNone;
@@ -210,6 +238,10 @@ std::string summary_text(const Leaks& leaks) {
       return "no finding, but " + text::counted(leaks.suspects.size(), "suspect") +
              ": of the dumps one alone knows holders";
     }
+    if (!leaks.unclear.empty()) {
+      return "no leak found, but live bytes grew by " + text::signed_bytes(leaks.growth.all) +
+             ": a later dump shows whether that goes on";
+    }
     if (leaks.dumps > 1) return "no leak found: nothing grew in every interval";
     return leaks.suspects.empty() ? "no leak found that one dump can show"
                                   : "no finding in one dump, but " + text::counted(leaks.suspects.size(), "suspect");
@@ -217,7 +249,7 @@ std::string summary_text(const Leaks& leaks) {
   if (leaks.dumps == 1) return text;
   std::string live;
   for (uint64_t bytes : leaks.bytes) live += (live.empty() ? "" : " -> ") + text::bytes(bytes);
-  return text + "; live bytes " + live;
+  return text + "; live bytes " + live + shares_text(leaks.growth);
 }
 
 // Memory outside tensors: what grew, also where it is no finding.
@@ -300,6 +332,7 @@ std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_
     out += "\n" + text::wrap(suspects_heading(leaks.suspects, top), terminal.width, 2) + "\n" +
            suspects_table(last, leaks.suspects, top, terminal);
   }
+  if (!leaks.unclear.empty()) out += unclear_text(last, leaks, terminal);
   out += process_text(leaks, terminal);
   if (leaks.places.empty()) return out;
   std::string heading = "allocation sites that grew in every interval";

@@ -407,6 +407,23 @@ TEST(Containers, OneThatAnEarlierDumpNamesOtherwise) {
   EXPECT_THAT(part.kinds(), ElementsAre());
 }
 
+TEST(Containers, OutputsOfCellsAreWhatANotebookKeeps) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      testing::ReferenceSpec output;
+      output.tensor = scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
+      output.root = ReferenceRoot::global;
+      output.scope = "__main__";
+      output.text = "_oh[" + std::to_string(step) + "]";
+      output.steps = 2;
+      scene.builder.reference(output);
+      scene.object(output.tensor);
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().advice, Advice::clear_cell_outputs);
+}
+
 // As a sparse tensor, whose values and indices are its parts.
 TEST(Containers, EntriesCountWithWhatTheyRetain) {
   Dumps run([](Scene& scene) {

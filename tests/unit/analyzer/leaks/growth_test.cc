@@ -204,5 +204,32 @@ TEST(Growth, ATensorThatIsSeldomReplacedByALargerOneIsARemark) {
   EXPECT_TRUE(bank(true).leaks.remarks.empty());  // in every interval, as a batch of another length
 }
 
+TEST(Growth, SharesAddUpAndWhatIsUnclearIsSaid) {
+  const auto with_two = [](bool leaks) {
+    return Dumps(
+        [leaks](Scene& scene) {
+          if (leaks) {
+            for (int step = 1; step <= scene.steps(); ++step)
+              scene.kept(serial_at(step, 10), 4096, scene.site(57), "kept[" + std::to_string(step) + "]");
+          }
+          // A cache that is filled in one go.
+          if (scene.steps() > 15) scene.kept(serial_at(15, 20), 1 << 20, scene.site(58), "cache");
+        },
+        {10, 20});
+  };
+  Dumps found = with_two(true);
+  EXPECT_TRUE(found.leaks.found());
+  EXPECT_EQ(found.leaks.growth.all, (4 << 20) + 10 * 16384);
+  EXPECT_EQ(found.leaks.growth.findings, 10 * 16384);
+  EXPECT_EQ(found.leaks.growth.rest(), 4 << 20);
+  EXPECT_TRUE(found.leaks.unclear.empty());
+  Dumps unclear = with_two(false);
+  EXPECT_FALSE(unclear.leaks.found());
+  ASSERT_EQ(unclear.leaks.unclear.size(), 1u);
+  EXPECT_EQ(unclear.leaks.unclear[0].place.growth.added_bytes(), 4 << 20);
+  ASSERT_EQ(unclear.leaks.unclear[0].held.size(), 1u);
+  EXPECT_EQ(unclear.leaks.unclear[0].held[0].holder, "train.py: cache");
+}
+
 }  // namespace
 }  // namespace tensorscope::analyzer
