@@ -90,6 +90,9 @@ void find_container(LeakAnalysis& analysis, const Series& series) {
   finding.kind = of_module(series) ? LeakKind::module_cache : LeakKind::container;
   finding.holders = {analysis.label(series)};
   finding.advice = of_module(series) ? Advice::bound_cache : Advice::bound_container;
+  const size_t left = series.growth.first.size() - count_surviving(series.growth.first, series.growth.kept);
+  const bool backlog = left * 2 > series.growth.first.size();
+  if (backlog) finding.advice = Advice::bound_backlog;
   if (of_many_handlers(analysis, series)) finding.advice = Advice::unregister_handlers;
   const auto root = ReferenceRoot(series.example.root);
   const bool more = grows(series.beginning_counts);
@@ -116,8 +119,9 @@ void find_container(LeakAnalysis& analysis, const Series& series) {
   if (graphs >= kMinGrowth) finding.graph_bytes = graphs;
   finding.bytes = finding.growth.bytes.back();
   finding.site = analysis.site_of(members);
-  finding.evidence = {
-      {FactKind::entries, series.growth.count}, {FactKind::retained, {kept.bytes}}, {FactKind::every_interval_kept}};
+  finding.evidence = {{FactKind::entries, series.growth.count}, {FactKind::retained, {kept.bytes}}};
+  finding.evidence.push_back(left > 0 ? Fact{FactKind::entries_that_left, {left}}
+                                      : Fact{FactKind::every_interval_kept});
   if (shared) {
     finding.evidence.push_back({FactKind::shared_graph, graph_too});
     finding.shared = saved_below(analysis.retention(), members);

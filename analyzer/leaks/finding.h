@@ -53,6 +53,7 @@ enum class FactKind : uint8_t {
   rest_unused,          // no value: no other tensor uses the rest of these storages
   entries,              // tensors in a container
   every_interval_kept,  // no value: some entries of every interval are still there
+  entries_that_left,    // of the first dump's entries
   unfinished_calls,     // calls that have the variable: threads, generators
   calls_stay,           // no value: nearly all calls of each dump are in the last one
   same_names,           // running calls, or objects, that have a holder of this name
@@ -115,6 +116,7 @@ enum class Advice : uint8_t {
   holder_not_seen,  // of nodes, where not all of Python was looked through
   bound_cache,
   bound_container,
+  bound_backlog,  // entries leave, and more come
   unregister_handlers,
   end_threads,
   close_generators,

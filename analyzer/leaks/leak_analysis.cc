@@ -50,9 +50,10 @@ void add_member(Series& series, size_t dump, const Reference& row, const std::st
     series.form = form;
     series.container = series.container || form.find('*') != std::string::npos;
   }
-  if (series.example.scope != row.scope) {  // a threading.local of several threads
-    series.example.scope = without_thread(row.scope);
-    series.container = true;
+  if (series.example.scope != row.scope) {
+    // A threading.local of several threads; of a generator its keeper has another name in another dump.
+    series.example.scope = scope_form(row);
+    series.container = series.container || format::ReferenceRoot(row.root) != format::ReferenceRoot::suspended;
   }
   members.push_back(row.tensor);
 }
@@ -71,6 +72,7 @@ void join(const Series& from, Series& to) {
     if (to.members[i].empty() != from.members[i].empty()) later = to.members[i].empty();
   }
   add_members(from, to);
+  if (to.example.scope != from.example.scope) to.example.scope = scope_form(to.example);
   if (later) {
     to.example = from.example;
     to.form = from.form;
@@ -102,7 +104,7 @@ void LeakAnalysis::find_series() {
     for (const Reference& row : view.dump.references.rows) {
       if (!holds(row) || !view.selection.tensor(row.tensor)) continue;
       const std::string form = form_of(row);
-      Series& series = all[{row.root, without_thread(row.scope), form}][row.begin];
+      Series& series = all[{row.root, scope_form(row), form}][row.begin];
       series.members.resize(views_.size());
       add_member(series, i, row, form);
     }
@@ -324,7 +326,7 @@ namespace {
 
 bool is_of(const Reference& row, const Series& series) {
   if (row.root != series.example.root || !series.of_beginning(row)) return false;
-  if (without_thread(row.scope) != without_thread(series.example.scope)) return false;
+  if (scope_form(row) != scope_form(series.example)) return false;
   const std::string form = form_of(row);
   if (!series.several) return fits(form, series.form);
   return with_any_number(form).starts_with(container_of(series.form));
@@ -341,6 +343,7 @@ std::string LeakAnalysis::label(const Series& series) const {
       if (!holds(row) || !is_of(row, series)) continue;
       Reference named = row;
       if (series.several) named.text = entry_of(row.text);
+      if (series.beginnings.size() > 1) named.scope = series.example.scope;
       texts.push_back(named.text);
       lines.push_back(named.line());
       weighed.emplace_back(lines.back(), bytes);

@@ -15,14 +15,19 @@ void add_members(const Series& from, Series& to) {
   }
 }
 
+std::string scope_form(const Reference& row) {
+  const std::string scope = without_thread(row.scope);
+  return format::ReferenceRoot(row.root) == format::ReferenceRoot::suspended ? without_indexes(scope) : scope;
+}
+
 bool same_form(const Reference& a, const Reference& b) {
-  return a.root == b.root && without_thread(a.scope) == without_thread(b.scope) &&
-         without_indexes(a.text) == without_indexes(b.text) && a.begin == b.begin;
+  return a.root == b.root && scope_form(a) == scope_form(b) && without_indexes(a.text) == without_indexes(b.text) &&
+         a.begin == b.begin;
 }
 
 bool same_form(const Reference& row, const Series& series) {
   const Reference& example = series.example;
-  return row.root == example.root && without_thread(row.scope) == without_thread(example.scope) &&
+  return row.root == example.root && scope_form(row) == scope_form(example) &&
          without_indexes(row.text) == without_indexes(example.text) && series.of_beginning(row);
 }
 

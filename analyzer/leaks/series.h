@@ -37,6 +37,10 @@ struct Series {
 // Adds the members that `from` has in each dump; growth and names stay.
 void add_members(const Series& from, Series& to);
 
+// What scopes of the same variables have in common: "serve.py, thread *"; of what waiting generators and coroutines
+// have, without the keys of what keeps these: "windows (serve.py: open_streams[*])".
+std::string scope_form(const Reference& row);
+
 // Whether two references are of one variable or container, indexes and keys apart.
 bool same_form(const Reference& a, const Reference& b);
 // Whether a reference is one of a series' own.

@@ -26,6 +26,7 @@ constexpr analyzer::EnumWords<FactKind> kLabels[] = {
     {FactKind::rest_unused, "no other tensor uses the rest of these storages"},
     {FactKind::entries, "tensors in it"},
     {FactKind::every_interval_kept, "tensors made in every interval are still in it"},
+    {FactKind::entries_that_left, "entries of the first dump that have left it"},
     {FactKind::unfinished_calls, "calls with such a variable"},
     {FactKind::calls_stay, "calls of the dumps before are still there in the last one"},
     {FactKind::same_names, "different holders of this name"},

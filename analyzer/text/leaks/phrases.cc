@@ -170,6 +170,11 @@ std::string advice_phrase(const LeakFinding& finding) {
                          finding.graph_bytes);
     case Advice::bound_container:
       return with_graphs("entries are only ever added: limit its size, or remove old entries", finding.graph_bytes);
+    case Advice::bound_backlog:
+      return with_graphs(
+          "entries leave it, but more are added than removed: give it a limit at which whoever adds waits "
+          "(maxsize), or add more slowly",
+          finding.graph_bytes);
     case Advice::unregister_handlers:
       return with_graphs(
           "a handler is registered each time and stays until exit: call atexit.unregister() once its work is "
