@@ -39,25 +39,21 @@ std::map<std::string, std::vector<uint32_t>> held_only_from(const View& view, Re
   return result;
 }
 
-// What such roots keep: one finding for all of them, named after the scope that keeps the most. Nothing where it is
-// little.
+// What such roots keep: one finding for all of them, with the names of their scopes. Nothing if it is little.
 std::optional<LeakFinding> held_from(const LeakAnalysis& analysis, ReferenceRoot root,
                                      std::vector<std::vector<uint32_t>>* kept_in) {
   LeakFinding finding;
   bool any = false;
-  uint64_t most = 0;
-  size_t scopes = 0;
+  std::vector<WeighedName> scopes;
   for (auto& [scope, tensors] : held_only_from(analysis.last(), root)) {
     // A cycle through the autograd graph says better what to do.
     std::erase_if(tensors, [&](uint32_t tensor) { return analysis.explained(tensor); });
     if (tensors.empty()) continue;
-    const uint64_t bytes = analysis.retention().only_by(tensors).bytes;
-    if (bytes >= most) finding.holders = {scope};
-    most = std::max(most, bytes);
+    scopes.emplace_back(scope, analysis.retention().only_by(tensors).bytes);
     any = true;
-    ++scopes;
   }
   if (!any) return std::nullopt;
+  finding.holders = {merged_names(scopes)};
   for (size_t i = 0; i < analysis.dumps(); ++i) {
     std::vector<uint32_t> tensors;
     for (const auto& [scope, some] : held_only_from(analysis.view(i), root)) {
@@ -71,7 +67,7 @@ std::optional<LeakFinding> held_from(const LeakAnalysis& analysis, ReferenceRoot
   }
   finding.bytes = finding.growth.bytes.back();
   if (finding.bytes < kMinBytes) return std::nullopt;
-  if (scopes > 1) finding.evidence.push_back({FactKind::holders, {scopes}});
+  if (scopes.size() > 1) finding.evidence.push_back({FactKind::holders, {scopes.size()}});
   finding.evidence.push_back({FactKind::retained_tensors, finding.growth.count});
   finding.evidence.push_back({FactKind::retained, finding.growth.bytes});
   finding.site = analysis.site_of(finding.tensors);

@@ -179,6 +179,18 @@ std::vector<ProcessMemory> comparable_memory(const std::vector<View>& views) {
   return memory;
 }
 
+namespace {
+
+bool grows_steadily(const std::vector<ProcessMemory>& memory) {
+  constexpr int64_t kVaries = 64 << 10;
+  for (size_t i = 1; i < memory.size(); ++i) {
+    if (!memory[i].heap_known || memory[i].requested() - memory[i - 1].requested() < kVaries) return false;
+  }
+  return memory.size() > 2;
+}
+
+}  // namespace
+
 ProcessGrowth process_growth(const std::vector<View>& views) {
   ProcessGrowth growth;
   Fact resident{FactKind::resident};
@@ -203,6 +215,7 @@ ProcessGrowth process_growth(const std::vector<View>& views) {
     return one ? a.fact.values.back() > b.fact.values.back() : growth_of(a.fact) > growth_of(b.fact);
   });
   growth.told = growth_of(resident) >= kMinTold;
+  growth.steady = grows_steadily(memory);
   growth.parts.push_back(std::move(resident));
   for (const Row& row : rows) {
     const bool of_children =

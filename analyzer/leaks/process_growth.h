@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the memory of a process consists of beside tensors, and by how much each part grew from dump to dump. Each byte
-// is in one part. Parts that not every dump knows are left out.
+// What the memory of a process consists of beside tensors, and by how much each part grew from dump to dump. Parts that
+// not every dump knows are left out. What tensors borrow from arrays in malloc's memory is in both of these parts.
 //
 // Only what was asked for can leak. Resident memory also grows where pages of older memory are touched for the first
 // time, or pages of files; and malloc keeps what it was given back.

@@ -242,6 +242,8 @@ std::string summary_text(const Leaks& leaks) {
       return "no leak found, but live bytes grew by " + text::signed_bytes(leaks.growth.all) +
              ": a later dump shows whether that goes on";
     }
+    if (leaks.process.steady)
+      return "no tensor leak found, but memory outside of tensors grew a little in every interval";
     if (leaks.dumps > 1) return "no leak found: nothing grew in every interval";
     return leaks.suspects.empty() ? "no leak found that one dump can show"
                                   : "no finding in one dump, but " + text::counted(leaks.suspects.size(), "suspect");
@@ -257,9 +259,9 @@ std::string process_text(const Leaks& leaks, const Terminal& terminal) {
   const bool a_finding = std::any_of(leaks.findings.begin(), leaks.findings.end(), [](const LeakFinding& finding) {
     return finding.kind == LeakKind::process_memory || finding.kind == LeakKind::child_processes;
   });
-  if (!leaks.process.told || a_finding) return "";
+  if (!(leaks.process.told || leaks.process.steady) || a_finding) return "";
   text::Table table({{.title = "growth", .align = text::Align::right}, {.title = "each dump"}, {.title = "what"}});
-  constexpr int64_t kMinShown = 1 << 20;
+  const int64_t kMinShown = leaks.process.told ? 1 << 20 : 64 << 10;
   for (const Fact& part : leaks.process.parts) {
     if (part.values.empty()) continue;
     const auto growth = int64_t(part.values.back() - part.values.front());
@@ -360,20 +362,41 @@ std::string passing_cycles_text(const Leaks& leaks) {
          ": no finding, Python's garbage collector frees such cycles here.";
 }
 
+namespace {
+
+// A chain of exceptions is as long as the program ran: of each name the root and the end stay.
+std::string short_holder(const LeakFinding& finding) {
+  constexpr int kMaxName = 120;
+  const std::string whole = text::holder_phrase(finding);
+  std::string text;
+  for (size_t at = 0; at < whole.size();) {
+    const size_t end = std::min(whole.find("; ", at), whole.size());
+    text += (at > 0 ? "; " : "") + text::cut(std::string_view(whole).substr(at, end - at), kMaxName, text::Cut::middle);
+    at = end + 2;
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string finding_headline(const LeakFinding& finding, const std::string& first_dump) {
-  constexpr int kMaxHolder = 160;  // a chain of exceptions is as long as the program ran
   const Growth& growth = finding.growth;
   const bool nodes = finding.kind == LeakKind::graph_nodes;
+  const bool outside = finding.kind == LeakKind::process_memory || finding.kind == LeakKind::child_processes;
+  if (outside) {
+    return fmt::format("{} held by {}, since {}; {} now", text::signed_bytes(growth.added_bytes()),
+                       text::holder_phrase(finding), first_dump, text::bytes(finding.bytes));
+  }
   std::string text = nodes ? text::count(growth.count.back()) + " graph nodes" : text::bytes(finding.bytes);
   switch (finding.kind) {
     case LeakKind::two_dtypes:
-      text += " in copies: " + text::cut(text::holder_phrase(finding), kMaxHolder, text::Cut::middle);
+      text += " in copies: " + short_holder(finding);
       break;
     case LeakKind::graph_cycle:
       text += " held by a reference cycle through the autograd graph";
       break;
     default:
-      text += " held by " + text::cut(text::holder_phrase(finding), kMaxHolder, text::Cut::middle);
+      text += " held by " + short_holder(finding);
   }
   if (growth.bytes.size() < 2 || (same(growth.bytes) && same(growth.count))) return text;
   if (about_bytes(finding)) {
