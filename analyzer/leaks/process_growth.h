@@ -49,8 +49,9 @@ ProcessMemory process_memory(const View& view);
 std::vector<ProcessMemory> comparable_memory(const std::vector<View>& views);
 
 struct ProcessGrowth {
-  bool told = false;                  // something grew by so much that a person wants to know
-  std::vector<Fact> parts;            // resident memory first, then the largest growth first; of one dump the largest
+  bool told = false;        // something grew by so much that a person wants to know
+  bool steady = false;      // what was asked for, and is in no tensor, grew in every interval, by more than it varies
+  std::vector<Fact> parts;  // resident memory first, then the largest growth first; of one dump the largest
   std::optional<FactKind> grew_most;  // a part other than resident memory
 };
 // `views`: in order of time, of one run. Of one dump it says the parts alone.
