@@ -197,12 +197,59 @@ bool LeakAnalysis::names_become_more(const std::vector<NamedEntry>& entries, Nam
   return grows(counts) && new_ones.size() >= kMinNames;
 }
 
+namespace {
+
+bool more_was_added(const Series& a, const Series& b) {
+  return a.growth.added_bytes() != b.growth.added_bytes() ? a.growth.added_bytes() > b.growth.added_bytes()
+                                                          : a.example.steps < b.example.steps;
+}
+
+// "metric" of "metric._predictions[*]"; "" of a variable's own container.
+std::string object_of(const std::string& form) {
+  const std::string container = container_of(form);
+  const size_t dot = container.rfind('.');
+  return dot == std::string::npos ? "" : container.substr(0, dot);
+}
+
+}  // namespace
+
 std::vector<Series> LeakAnalysis::containers() const {
   std::vector<const Series*> piling_up;
   for (const Series& series : series_) {
     if (series.container && timeline_.is_accumulating(series.growth)) piling_up.push_back(&series);
   }
-  return joined_by_container(piling_up);
+  return with_siblings_joined(joined_by_container(piling_up));
+}
+
+// Containers of one object that get as many entries in every interval are fed together: one leak.
+std::vector<Series> LeakAnalysis::with_siblings_joined(std::vector<Series> containers) const {
+  std::map<std::tuple<uint8_t, std::string, std::string, std::vector<Beginning>, std::vector<uint64_t>>, size_t> places;
+  std::vector<Series> result;
+  for (Series& series : containers) {
+    const std::string object = object_of(series.form);
+    const auto key =
+        std::tuple(series.example.root, series.example.scope, object, series.beginnings, series.growth.count);
+    const auto [found, added] = places.try_emplace(key, result.size());
+    if (added || object.empty()) {
+      result.push_back(std::move(series));
+    } else {
+      join_container(series, result[found->second]);
+    }
+  }
+  std::ranges::stable_sort(result, more_was_added);
+  return result;
+}
+
+void LeakAnalysis::join_container(const Series& from, Series& to) const {
+  to.form = in_common(to.several ? to.form : with_any_number(to.form), with_any_number(from.form));
+  to.several = true;
+  add_members(from, to);
+  for (size_t i = 0; i < views_.size(); ++i) {
+    to.growth.count[i] = to.members[i].size();
+    to.growth.bytes[i] = bytes_of(i, to.members[i]);
+  }
+  to.growth.first.insert(to.growth.first.end(), from.growth.first.begin(), from.growth.first.end());
+  to.growth.kept.insert(to.growth.kept.end(), from.growth.kept.begin(), from.growth.kept.end());
 }
 
 std::vector<Series> LeakAnalysis::joined_by_container(const std::vector<const Series*>& some) const {
@@ -213,27 +260,11 @@ std::vector<Series> LeakAnalysis::joined_by_container(const std::vector<const Se
     const std::string form = with_any_number(series.form);
     const auto key = std::tuple(series.example.root, series.example.scope, container_of(form), series.beginnings);
     const auto [found, added] = all.try_emplace(key, series);
-    if (added) continue;
-    Series& whole = found->second;
-    whole.form = in_common(whole.several ? whole.form : with_any_number(whole.form), form);
-    whole.several = true;
-    for (size_t i = 0; i < views_.size(); ++i) {
-      std::vector<uint32_t>& members = whole.members[i];
-      members.insert(members.end(), series.members[i].begin(), series.members[i].end());
-      std::sort(members.begin(), members.end());
-      members.erase(std::unique(members.begin(), members.end()), members.end());
-      whole.growth.count[i] = members.size();
-      whole.growth.bytes[i] = bytes_of(i, members);
-    }
-    whole.growth.first.insert(whole.growth.first.end(), series.growth.first.begin(), series.growth.first.end());
-    whole.growth.kept.insert(whole.growth.kept.end(), series.growth.kept.begin(), series.growth.kept.end());
+    if (!added) join_container(series, found->second);
   }
   std::vector<Series> result;
   for (auto& [key, series] : all) result.push_back(std::move(series));
-  std::stable_sort(result.begin(), result.end(), [](const Series& a, const Series& b) {
-    return a.growth.added_bytes() != b.growth.added_bytes() ? a.growth.added_bytes() > b.growth.added_bytes()
-                                                            : a.example.steps < b.example.steps;
-  });
+  std::ranges::stable_sort(result, more_was_added);
   return result;
 }
 

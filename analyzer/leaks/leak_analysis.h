@@ -83,6 +83,8 @@ class LeakAnalysis {
   void complete(LeakFinding& finding);
   std::vector<uint32_t> counted_in(const LeakFinding& finding) const;
   void find_series();
+  std::vector<Series> with_siblings_joined(std::vector<Series> containers) const;
+  void join_container(const Series& from, Series& to) const;
   void add_series_of(std::map<Beginning, Series>& calls);
   bool grows_alone(const Series& series) const;
   void join_named_entries();

@@ -365,16 +365,25 @@ std::string passing_cycles_text(const Leaks& leaks) {
 namespace {
 
 // A chain of exceptions is as long as the program ran: of each name the root and the end stay.
-std::string short_holder(const LeakFinding& finding) {
+std::string shortened(const std::string& names) {
   constexpr int kMaxName = 120;
-  const std::string whole = text::holder_phrase(finding);
   std::string text;
-  for (size_t at = 0; at < whole.size();) {
-    const size_t end = std::min(whole.find("; ", at), whole.size());
-    text += (at > 0 ? "; " : "") + text::cut(std::string_view(whole).substr(at, end - at), kMaxName, text::Cut::middle);
+  for (size_t at = 0; at < names.size();) {
+    const size_t end = std::min(names.find("; ", at), names.size());
+    text += (at > 0 ? "; " : "") + text::cut(std::string_view(names).substr(at, end - at), kMaxName, text::Cut::middle);
     at = end + 2;
   }
   return text;
+}
+
+std::string short_holder(const LeakFinding& finding) {
+  LeakFinding shown;
+  shown.kind = finding.kind;
+  shown.advice = finding.advice;
+  shown.pairs = finding.pairs;
+  shown.cycle = finding.cycle;
+  for (const std::string& holder : finding.holders) shown.holders.push_back(shortened(holder));
+  return text::holder_phrase(shown);
 }
 
 }  // namespace
