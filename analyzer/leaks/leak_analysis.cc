@@ -355,6 +355,12 @@ void LeakAnalysis::add_remark(Remark::Reason reason, LeakFinding what) {
 
 namespace {
 
+// Whether its scope says no more what keeps the one generator or coroutine that has it.
+bool of_several_waiting_calls(const Series& series) {
+  return format::ReferenceRoot(series.example.root) == format::ReferenceRoot::suspended &&
+         series.example.scope.find('*') != std::string::npos;
+}
+
 bool is_of(const Reference& row, const Series& series) {
   if (row.root != series.example.root || !series.of_beginning(row)) return false;
   if (scope_form(row) != scope_form(series.example)) return false;
@@ -374,7 +380,7 @@ std::string LeakAnalysis::label(const Series& series) const {
       if (!holds(row) || !is_of(row, series)) continue;
       Reference named = row;
       if (series.several) named.text = entry_of(row.text);
-      if (series.beginnings.size() > 1) named.scope = series.example.scope;
+      if (of_several_waiting_calls(series)) named.scope = series.example.scope;
       texts.push_back(named.text);
       lines.push_back(named.line());
       weighed.emplace_back(lines.back(), bytes);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "leaks/forms.h"
 #include "scene.h"
 
@@ -405,6 +407,40 @@ TEST(Containers, OneThatAnEarlierDumpNamesOtherwise) {
     keeps(scene, first_name(scene.steps()), "]", ReferenceRoot::global, scene.steps() < 30 ? 1 : 15, scene.steps());
   });
   EXPECT_THAT(part.kinds(), ElementsAre());
+}
+
+// A queue that is read more slowly than it is filled: of the ten entries of the first dump none is left.
+TEST(Containers, ABacklogLosesEntriesAndGetsMore) {
+  Dumps run([](Scene& scene) {
+    keeps(scene, "queue[", "]", ReferenceRoot::global, scene.steps() / 2 + 6, scene.steps() + 5);
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().advice, Advice::bound_backlog);
+  const auto& evidence = run.only().evidence;
+  const auto left = std::ranges::find(evidence, FactKind::entries_that_left, &Fact::kind);
+  ASSERT_NE(left, evidence.end());
+  EXPECT_EQ(left->values, (std::vector<uint64_t>{5}));
+  EXPECT_EQ(std::ranges::find(evidence, FactKind::every_interval_kept, &Fact::kind), evidence.end());
+}
+
+// Containers of one object that get as many entries each time are one leak; those of others, and variables, are not.
+TEST(Containers, OfOneObjectThatAreFedTogether) {
+  const auto two = [](const std::string& first, const std::string& second, int from) {
+    return Dumps([=](Scene& scene) {
+      for (int step = 1; step <= scene.steps(); ++step) {
+        const std::string index = "[" + std::to_string(step) + "]";
+        scene.kept(serial_at(step, 10), 4096, scene.site(12), first + index);
+        if (step >= from) scene.kept(serial_at(step, 20), 2048, scene.site(13), second + index);
+      }
+    });
+  };
+  Dumps one = two("metric.preds", "metric.targets", 1);
+  ASSERT_THAT(one.kinds(), ElementsAre("container"));
+  EXPECT_EQ(one.only().holders.at(0), "train.py: metric.preds[1..30]; train.py: metric.targets[1..30]");
+  EXPECT_EQ(one.only().growth.count, (std::vector<uint64_t>{20, 40, 60}));
+  EXPECT_THAT(two("metric.preds", "metric.targets", 5).kinds(), ElementsAre("container", "container"));
+  EXPECT_THAT(two("first.preds", "second.preds", 1).kinds(), ElementsAre("container", "container"));
+  EXPECT_THAT(two("preds", "targets", 1).kinds(), ElementsAre("container", "container"));
 }
 
 TEST(Containers, OutputsOfCellsAreWhatANotebookKeeps) {

@@ -225,6 +225,18 @@ TEST(TwoDtypes, ACastThatIsKept) {
   EXPECT_THAT(Dumps([](Scene& scene) { cast_copy(scene, false); }, {1, 2}).kinds(), ElementsAre());
 }
 
+// What a parameter in a group refers to is no parameter: a list of gradients by sample, which is never emptied.
+TEST(GoneParameters, WhatAParameterRefersToIsAContainer) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      scene.kept(testing::serial_at(step, 10), 2048, scene.site(3),
+                 "SGD.param_groups[0]['params'][1].grad_sample[" + std::to_string(step) + "]");
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().holders.at(0), "train.py: SGD.param_groups[0]['params'][1].grad_sample[1..30]");
+}
+
 // A model of one step whose cast only C++ holds: the node of the cast keeps its weight, and that its gradient.
 void cast_of_a_step(Scene& scene, int step) {
   TensorSpec gradient = scene.plain(testing::serial_at(step, 20), 2048, scene.site(5));

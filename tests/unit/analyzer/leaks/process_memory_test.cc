@@ -100,6 +100,26 @@ TEST(ProcessMemory, WithoutMallocsNumbersItIsNotKnownWhatWasAllocated) {
   }
 }
 
+// A list of numpy arrays of 100 KiB, one a step: little, but about as much each time.
+TEST(ProcessMemory, LittleThatGrowsEvenly) {
+  ASSERT_THAT(run_with({{500, 200, 5, 100}, {502, 202, 5, 100}, {504, 204, 5, 100}}).kinds(),
+              ElementsAre("process-memory"));
+  EXPECT_THAT(run_with({{500, 200, 5, 100}, {503, 203, 5, 100}, {504, 204, 5, 100}}).kinds(), ElementsAre());
+  EXPECT_THAT(run_with({{500, 200, 5, 100}, {502, 202, 5, 100}}).kinds(), ElementsAre());
+  const auto with_heap = [](uint64_t each) {
+    return Dumps(
+        [each](Scene& scene) {
+          scene.builder.resident_bytes = 500 * kMiB;
+          scene.builder.heap_in_use = 200 * kMiB + uint64_t(scene.steps()) * each;
+        },
+        {1, 2, 3});
+  };
+  Dumps some = with_heap(512 << 10);
+  EXPECT_FALSE(some.leaks.found());
+  EXPECT_TRUE(some.leaks.process.steady);  // so that nobody says that nothing grew
+  EXPECT_FALSE(with_heap(20 << 10).leaks.process.steady);
+}
+
 // Resident memory grows, what was asked for does not: a buffer that is being filled, a file that is being read.
 TEST(ProcessMemory, PagesThatAreTouchedForTheFirstTimeAreNone) {
   for (const bool file : {false, true}) {

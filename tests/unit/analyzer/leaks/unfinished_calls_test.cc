@@ -50,6 +50,25 @@ TEST(UnfinishedCalls, VariablesOfOneFunctionAreOneFinding) {
   EXPECT_THAT(run.only().evidence[0].values, ElementsAre(10, 20, 30));
 }
 
+// Each waiting generator is named by what keeps it, which has another key each time.
+TEST(UnfinishedCalls, OfGeneratorsThatADictKeeps) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      testing::ReferenceSpec variable;
+      variable.tensor = scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(18, "windows")));
+      variable.root = ReferenceRoot::suspended;
+      variable.scope = "windows (serve.py: streams['client" + std::to_string(step) + "'])";
+      variable.text = "frames";
+      variable.steps = 1;
+      scene.builder.reference(variable);
+      scene.object(variable.tensor);
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("unfinished-calls"));
+  EXPECT_THAT(run.only().growth.count, ElementsAre(10, 20, 30));
+  EXPECT_THAT(run.only().holders, ElementsAre("frames (in the waiting windows (serve.py: streams[*]))"));
+}
+
 // Each of the first calls has returned, and others have begun: a pool that had more to do each time.
 TEST(UnfinishedCalls, CallsThatReturnAreNone) {
   Dumps run([](Scene& scene) { calls(scene, scene.steps() / 2, scene.steps(), ReferenceRoot::local); });
