@@ -71,7 +71,7 @@ KEPT = {
         support/private_descriptor_table.cc known
         tensor_values/element_numbers.cc table made
         torch_events/torch_layout_probe.cc functions function
-        find_nan/nan_finding.cc loaded""",
+        find_nan/finding_description.cc loaded""",
     GIVEN: """
         collector/jobs.cc g_write
         collector/features.cc g_features g_feature_count
@@ -163,7 +163,7 @@ KEPT = {
         support/ended_threads.cc g_ends g_next
         support/log.cc g_waiting_bytes g_written_bytes
         torch_events/backward_calls.cc g_device
-        find_nan/nan_finding.cc g_text
+        find_nan/finding_description.cc g_text
         support/private_descriptor_table.cc g_stack""",
     DEVICES: """
         devices/cupti/launch_counts.cc g_launches g_launch_sites

@@ -98,7 +98,7 @@ void add_entries(const LeakAnalysis& analysis, const std::unordered_set<std::str
     return format::ReferenceRole(series.example.role) == format::ReferenceRole::parameter && called.contains(path) &&
            !analysis.explained(series.members.back());
   };
-  for (const auto& [place, named] : alike_entries(analysis.series(), wants, numbers)) {
+  for (const auto& [place, named] : alike_wanted_entries(analysis.series(), wants, numbers)) {
     std::map<std::string, std::vector<uint32_t>> entries;
     Series whole = analysis.series()[named.front().series];
     whole.form = std::get<2>(place);

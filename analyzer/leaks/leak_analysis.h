@@ -57,10 +57,10 @@ class LeakAnalysis {
   bool mostly(std::span<const uint32_t> tensors, const std::function<bool(uint32_t)>& passes) const;
   bool node_explained(uint32_t node) const { return nodes_explained_[node]; }
 
-  // Adds a finding; `tensors` and `nodes` of the last dump are explained by it. What rests on growth that slows down is
-  // a remark instead.
+  // Adds a finding; its tensors, and `nodes`, of the last dump are explained from now on. If it rests on growth that
+  // slows down, it becomes a remark.
   void add(LeakFinding finding, std::span<const uint32_t> nodes = {});
-  // Likewise; it is none.
+  // Adds what grows and is no finding; its tensors are explained, too.
   void add_remark(Remark::Reason reason, LeakFinding what);
   // Nodes that a finding to come, or one that is there, is about.
   void explain(std::span<const uint32_t> nodes) {

@@ -6,8 +6,8 @@
 
 namespace tensorscope::analyzer {
 
-std::map<NamedPlace, std::vector<NamedEntry>> alike_entries(const std::vector<Series>& series, const WantsEntry& wants,
-                                                            bool numbers) {
+std::map<NamedPlace, std::vector<NamedEntry>> alike_wanted_entries(const std::vector<Series>& series,
+                                                                   const WantsEntry& wants, bool numbers) {
   std::map<NamedPlace, std::vector<NamedEntry>> places;
   for (size_t number = 0; number < series.size(); ++number) {
     const Series& one = series[number];
@@ -27,7 +27,7 @@ std::map<NamedPlace, std::vector<NamedEntry>> alike_entries(const std::vector<Se
 
 std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::vector<Series>& series, Names names) {
   if (names == Names::any)
-    return alike_entries(
+    return alike_wanted_entries(
         series, [](const Series&, const std::string&) { return true; }, false);
   std::map<NamedPlace, std::vector<NamedEntry>> places;
   for (size_t number = 0; number < series.size(); ++number) {

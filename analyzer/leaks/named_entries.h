@@ -23,20 +23,21 @@ struct NamedEntry {
   std::string name;   // "de"
 };
 
-// Root, scope, and the form with "*" for the name: "model.lora_A.*.weight", "bank.image_*".
+// Root, scope, the form with "*" for the name ("model.lora_A.*.weight", "bank.image_*"), and the calls or objects that
+// the chains begin at.
 using NamedPlace = std::tuple<uint8_t, std::string, std::string, std::vector<Beginning>>;
 
 enum class Names : uint8_t {
   any,                    // "de" and "fr"; not numbers
   that_differ_in_numbers  // "3" and "4", "image_3" and "image_4"
 };
-// All series that are alike but for a name (of any names: those that are alike below it, too), by place.
+// Groups the series whose forms differ in one name, by place. Of any names, the last part of a form is none.
 std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::vector<Series>& series, Names names);
 
-// Of the entries that are wanted those alike, by place; `numbers`: only those of which the name is a number, else only
-// others. `path` is that of the entry itself: "model.lora_A.de".
+// Likewise, of the entries for which `wants` is true; `numbers`: only names that are numbers, else only others. `path`
+// is that of the entry itself: "model.lora_A.de".
 using WantsEntry = std::function<bool(const Series& series, const std::string& path)>;
-std::map<NamedPlace, std::vector<NamedEntry>> alike_entries(const std::vector<Series>& series, const WantsEntry& wants,
-                                                            bool numbers);
+std::map<NamedPlace, std::vector<NamedEntry>> alike_wanted_entries(const std::vector<Series>& series,
+                                                                   const WantsEntry& wants, bool numbers);
 
 }  // namespace tensorscope::analyzer

@@ -44,7 +44,7 @@ class LiveState {
   void add(const format::Allocation& row);
   void add(const format::Tensor& row);
   void add(const format::RuntimeBlock& row);
-  // False: it was known already (it is older than the segment), or is not about objects.
+  // Returns false if what the event makes was alive when the segment began, or what it ends is not known.
   bool apply(const format::RecordedEvent& event);
 
   std::unordered_map<uint64_t, RecordedAllocation> allocations;  // by serial

@@ -28,11 +28,11 @@ struct Feature {
   void (*flush)() = nullptr;                  // writes what waits, if it is time; before the collector sleeps
   uint64_t (*flush_interval_ms)() = nullptr;  // how late flush() may be called at most; UINT64_MAX: nothing waits
   void (*describe)(dump::DumpFacts& facts) = nullptr;  // what a dump says of it
-  void (*before_dump)() = nullptr;                     // so that what is alive in both files is the same
+  void (*before_dump)() = nullptr;                     // a recording is flushed: it and the dump have the same alive
   void (*look)() = nullptr;                            // once a second
-  bool (*waits_for_torch)() = nullptr;                 // torch is being imported: those who wait look every 20 ms,
-  void (*look_for_torch)() = nullptr;                  // and so do those who never wait
-  void (*stop_all)() = nullptr;                        // `tensorscope stop --all`, and what takes it back
+  bool (*waits_for_torch)() = nullptr;                 // true of any: look_for_torch() of all is called every 20 ms
+  void (*look_for_torch)() = nullptr;
+  void (*stop_all)() = nullptr;  // `tensorscope stop --all`, and what takes it back
   void (*start_all)() = nullptr;
   void (*after_fork_in_child)() = nullptr;  // before the child's collector starts. Context: the forking thread
   Command commands[2] = {};

@@ -10,8 +10,8 @@
 
 #include "find_nan/checked_operation.h"
 #include "find_nan/device_checks.h"
+#include "find_nan/finding_description.h"
 #include "find_nan/nan_candidates.h"
-#include "find_nan/nan_finding.h"
 #include "find_nan/nan_origin.h"
 #include "find_nan/result_check.h"
 #include "live/tracker.h"

@@ -45,7 +45,7 @@ class SharedCapture {
     if (words[2] == block_.address || words[3] == block_.address) taker_ = impl;
   }
 
-  // Returns whether this tensor has taken the block; then no other one does, and block() is what it was.
+  // Returns whether this tensor has taken the block; then no other one does, and block() keeps its site and its stack.
   bool constructed(const void* impl) {
     const bool takes = taker_ == impl;
     taker_ = nullptr;

@@ -2,8 +2,8 @@
 // The one door between hooks and tables: a hook says what happened, the tracker adds serial, stack, thread and time
 // and keeps the tables and counters exact.
 //
-// Context: hook. Every function is called under a HookScope, with the GIL held or not, perhaps inside the allocator's
-// or the loader's lock. No malloc in the steady state, no blocking beyond one bounded spin lock.
+// Context: a hook, under a HookScope, unless a function says otherwise; with the GIL held or not, perhaps inside the
+// allocator's or the loader's lock. No malloc in the steady state, no blocking beyond one bounded spin lock.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +16,13 @@
 
 namespace tensorscope::live {
 
-// `hook`: the frame of the hook that reports it, where it has one at hand.
-//
 // Events of a TensorImpl:
-//
-//     constructed    it exists. Idempotent for the newest tensor of the calling thread, since constructors delegate
-//     released       its last strong reference is gone: it gave up its storage, and only weak references keep the
-//     object destroyed      the object itself is gone. Comes without `released` if nothing but strong references were
-//     there
+// - constructed: it exists. Idempotent for the newest tensor of the calling thread, since constructors delegate.
+// - released: its last strong reference is gone. It gave up its storage, and only weak references keep the object.
+// - destroyed: the object itself is gone. Comes without `released` if there were no weak references.
 //
 // `released` and `destroyed` must be called before the real release_resources() and destructor. Unknown addresses are
-// ignored.
+// ignored. `hook`: the frame of the hook that reports it; null: the hook has none at hand.
 void tensor_constructed(const void* impl, stacks::HookFrame hook = nullptr);
 // Stops tracking tensors for the rest of the process; used if destructors are not seen.
 void disable_tensor_tracking();

@@ -3,7 +3,7 @@
 
 # Covers: preload/find_nan/{find_nan,nan_report,storage_marks,nan_candidates}.cc
 # Covers: preload/torch_events/{operation_trace,operation_kinds}.cc preload/tensor_values/{finite,value_bounds}.cc
-# Covers: preload/find_nan/{checked_operation,nan_finding,nan_origin,result_check}.cc
+# Covers: preload/find_nan/{checked_operation,finding_description,nan_origin,result_check}.cc
 
 import functools
 import pathlib

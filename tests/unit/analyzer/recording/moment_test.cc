@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Covers: analyzer/recording/{moment,moment_dump,recorded_tables,recording_file,tensor_facts}.cc
+// Covers: analyzer/recording/{moment,replay_to_moment,recorded_tables,recording_file,tensor_facts}.cc
 #include "recording/moment.h"
 
 #include <gmock/gmock.h>

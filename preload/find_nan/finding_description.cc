@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "find_nan/nan_finding.h"
+#include "find_nan/finding_description.h"
 
 #include <sys/prctl.h>
 #include <sys/syscall.h>
