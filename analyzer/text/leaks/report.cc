@@ -210,9 +210,12 @@ std::string title_text(analyzer::ComparedDumps& dumps) {
 
 // " (+25.2 MiB: findings +25.7 MiB, the rest -0.5 MiB)"
 std::string shares_text(const analyzer::GrowthShares& growth) {
+  constexpr int64_t kOf = 100;
+  const std::string all = " (" + text::signed_bytes(growth.all);
+  if (growth.remarks == 0 && std::abs(growth.rest()) * kOf < growth.all) return all + ", all of it in findings)";
   const std::string remarks = growth.remarks == 0 ? "" : ", remarks " + text::signed_bytes(growth.remarks);
-  return fmt::format(" ({}: findings {}{}, the rest {})", text::signed_bytes(growth.all),
-                     text::signed_bytes(growth.findings), remarks, text::signed_bytes(growth.rest()));
+  return fmt::format("{}: findings {}{}, the rest {})", all, text::signed_bytes(growth.findings), remarks,
+                     text::signed_bytes(growth.rest()));
 }
 
 std::string summary_text(const Leaks& leaks) {
@@ -239,7 +242,7 @@ std::string summary_text(const Leaks& leaks) {
              ": of the dumps one alone knows holders";
     }
     if (!leaks.unclear.empty()) {
-      return "no leak found, but live bytes grew by " + text::signed_bytes(leaks.growth.all) +
+      return "no leak found, but live bytes grew by " + text::bytes(uint64_t(leaks.growth.all)) +
              ": a later dump shows whether that goes on";
     }
     if (leaks.process.steady)
