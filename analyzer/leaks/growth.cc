@@ -48,7 +48,12 @@ bool comes_and_goes(const Growth& growth) {
 }  // namespace
 
 bool Timeline::is_accumulating(const Growth& growth) const {
-  return every_interval(growth) && spread(growth.kept) && !comes_and_goes(growth);
+  return every_interval(growth) && spread(growth.kept) && !comes_and_goes(growth) && !may_be_a_window(growth);
+}
+
+// Two dumps cannot tell a window of the last entries that was not full yet from a queue that becomes longer.
+bool Timeline::may_be_a_window(const Growth& growth) const {
+  return weak() && count_surviving(growth.first, growth.kept) * 2 < growth.first.size();
 }
 
 bool Timeline::slows_down(const std::vector<uint64_t>& values) const {

@@ -53,6 +53,7 @@ class Timeline {
 
  private:
   bool slows_down(const std::vector<uint64_t>& values) const;
+  bool may_be_a_window(const Growth& growth) const;
 
   std::vector<uint64_t> taken_;  // newest serial of each dump
 };

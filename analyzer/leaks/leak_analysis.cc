@@ -125,7 +125,8 @@ void LeakAnalysis::find_series() {
 
 // Whether what one running call keeps becomes more, whatever other calls of the function do. One dump shows a number.
 bool LeakAnalysis::grows_alone(const Series& series) const {
-  if (dumps() == 1) return series.members.front().size() >= kMinGenerations;
+  if (series.members.back().size() < kMinGenerations) return false;
+  if (dumps() == 1) return true;
   Growth growth;
   for (size_t i = 0; i < dumps(); ++i) {
     growth.count.push_back(series.members[i].size());

@@ -236,7 +236,9 @@ Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   if (result.dumps < 2) return result;
   for (PlaceGrowth& place : growing_places(all, analysis.timeline())) {
     const bool in_place = grows_in_place(place, analysis.timeline());
-    const bool accumulates = in_place || analysis.timeline().is_accumulating(place.growth);
+    // Tensors that were there before and got memory, as parameters do that are made at the first use.
+    const bool no_more = analysis.timeline().weak() && place.growth.added() <= 0;
+    const bool accumulates = in_place || (analysis.timeline().is_accumulating(place.growth) && !no_more);
     if (!accumulates && (result.unclear.size() >= kMaxUnclear || place.growth.added_bytes() < int64_t(kMinGrowth)))
       continue;
     GrownPlace grown = grown_place(analysis, result.findings, std::move(place), in_place);

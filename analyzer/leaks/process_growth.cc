@@ -182,11 +182,11 @@ std::vector<ProcessMemory> comparable_memory(const std::vector<View>& views) {
 namespace {
 
 bool grows_steadily(const std::vector<ProcessMemory>& memory) {
-  constexpr int64_t kVaries = 64 << 10;
+  const int64_t varies = memory.size() > 2 ? 64 << 10 : 1 << 20;
   for (size_t i = 1; i < memory.size(); ++i) {
-    if (!memory[i].heap_known || memory[i].requested() - memory[i - 1].requested() < kVaries) return false;
+    if (!memory[i].heap_known || memory[i].requested() - memory[i - 1].requested() < varies) return false;
   }
-  return memory.size() > 2;
+  return memory.size() > 1;
 }
 
 }  // namespace

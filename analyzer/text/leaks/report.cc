@@ -246,7 +246,7 @@ std::string summary_text(const Leaks& leaks) {
              ": a later dump shows whether that goes on";
     }
     if (leaks.process.steady)
-      return "no tensor leak found, but memory outside of tensors grew a little in every interval";
+      return "no tensor leak found, but memory outside of tensors grew in every interval";
     if (leaks.dumps > 1) return "no leak found: nothing grew in every interval";
     return leaks.suspects.empty() ? "no leak found that one dump can show"
                                   : "no finding in one dump, but " + text::counted(leaks.suspects.size(), "suspect");

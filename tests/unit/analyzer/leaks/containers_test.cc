@@ -423,6 +423,19 @@ TEST(Containers, ABacklogLosesEntriesAndGetsMore) {
   EXPECT_EQ(std::ranges::find(evidence, FactKind::every_interval_kept, &Fact::kind), evidence.end());
 }
 
+// A deque of the last 16, which was not full at the first dump; three dumps show that it stays so.
+TEST(Containers, AWindowThatWasNotFullYetIsNone) {
+  for (const std::vector<int>& dumps : {std::vector<int>{10, 30}, {10, 20, 30}}) {
+    Dumps run(
+        [](Scene& scene) {
+          keeps(scene, "recent[", "]", ReferenceRoot::global, std::max(1, scene.steps() - 15), scene.steps());
+        },
+        dumps);
+    EXPECT_THAT(run.kinds(), ElementsAre());
+    EXPECT_FALSE(run.leaks.found());
+  }
+}
+
 // Containers of one object that get as many entries each time are one leak; those of others, and variables, are not.
 TEST(Containers, OfOneObjectThatAreFedTogether) {
   const auto two = [](const std::string& first, const std::string& second, int from) {

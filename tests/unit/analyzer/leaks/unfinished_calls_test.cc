@@ -52,7 +52,7 @@ TEST(UnfinishedCalls, VariablesOfOneFunctionAreOneFinding) {
 
 // Each waiting generator is named by what keeps it, which has another key each time.
 TEST(UnfinishedCalls, OfGeneratorsThatADictKeeps) {
-  Dumps run([](Scene& scene) {
+  const auto generators = [](Scene& scene) {
     for (int step = 1; step <= scene.steps(); ++step) {
       testing::ReferenceSpec variable;
       variable.tensor = scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(18, "windows")));
@@ -60,10 +60,13 @@ TEST(UnfinishedCalls, OfGeneratorsThatADictKeeps) {
       variable.scope = "windows (serve.py: streams['client" + std::to_string(step) + "'])";
       variable.text = "frames";
       variable.steps = 1;
+      variable.begins_at = 0x7f0000000000 + uint64_t(step) * 64;
       scene.builder.reference(variable);
       scene.object(variable.tensor);
     }
-  });
+  };
+  EXPECT_THAT(Dumps(generators, {10, 20}).kinds(), ElementsAre("unfinished-calls"));
+  Dumps run(generators);
   ASSERT_THAT(run.kinds(), ElementsAre("unfinished-calls"));
   EXPECT_THAT(run.only().growth.count, ElementsAre(10, 20, 30));
   EXPECT_THAT(run.only().holders, ElementsAre("frames (in the waiting windows (serve.py: streams[*]))"));
