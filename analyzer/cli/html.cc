@@ -80,6 +80,13 @@ struct Recorded {
   std::vector<analyzer::StepRow> steps;
 };
 
+// Without moments.
+size_t count_of_dumps(const analyzer::ComparedDumps& dumps) {
+  size_t count = 0;
+  for (size_t i = 0; i < dumps.size(); ++i) count += !dumps[i].dump.moment;
+  return count;
+}
+
 // Growth needs two dumps that know who holds what: where fewer can be compared, moments of the recording at the ends of
 // steps join the last one, or stand alone.
 // Returns whether a dump at exit was left out, after everything had been freed.
@@ -91,7 +98,7 @@ bool add_leaks(analyzer::ComparedDumps& dumps, const std::vector<Recorded>& reco
     const analyzer::Process& process = dumps.last().dump.process;
     return recorded.process.run_id == process.run_id && recorded.process.pid == process.pid;
   };
-  if (!leaks.is_null() && dumps.size() < kEnough && recordings.size() == 1 && same_process(recordings[0])) {
+  if (!leaks.is_null() && count_of_dumps(dumps) < kEnough && recordings.size() == 1 && same_process(recordings[0])) {
     const Recorded& recorded = recordings[0];
     const analyzer::Dump& last = dumps.last().dump;
     const bool joins =

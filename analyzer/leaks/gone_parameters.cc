@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "leaks/leak_analysis.h"
+#include "leaks/optimizer_references.h"
 
 namespace tensorscope::analyzer {
 
@@ -15,40 +16,6 @@ namespace {
 using format::ReferenceRole;
 
 constexpr std::string_view kKey = ".state (key)";
-
-// Whether this is a parameter of a group, not what a parameter refers to: "[3]['params'][0]".
-bool is_in_params(std::string_view behind_groups) {
-  constexpr std::string_view kParams = "]['params'][";
-  const size_t params = behind_groups.find(kParams);
-  return params != std::string_view::npos &&
-         behind_groups.find(']', params + kParams.size()) + 1 == behind_groups.size();
-}
-
-// "Adam" of "Adam.param_groups[3]['params'][0]", and of "Adam.state (key)", which is what a parameter is that was taken
-// out of its group and left in the state; "" for any other way to a tensor.
-std::string optimizer_of(const Reference& row) {
-  if (row.text.ends_with(kKey)) return row.text.substr(0, row.text.size() - kKey.size());
-  const size_t groups = row.text.find(".param_groups[");
-  if (groups == std::string::npos || !is_in_params(std::string_view(row.text).substr(groups))) return "";
-  return row.text.substr(0, groups);
-}
-
-bool inside(const std::string& text, const std::string& optimizer) {
-  return text.starts_with(optimizer + ".param_groups[") || text.starts_with(optimizer + ".state");
-}
-
-// The optimizer that alone refers to this tensor; "": there is none, or something else does, too.
-std::string only_in_optimizer(const References& references, uint32_t tensor) {
-  std::string optimizer;
-  for (const Reference& row : references.of(tensor)) {
-    if (holds(row) && optimizer.empty()) optimizer = optimizer_of(row);
-  }
-  if (optimizer.empty()) return "";
-  for (const Reference& row : references.of(tensor)) {
-    if (holds(row) && !inside(row.text, optimizer)) return "";
-  }
-  return optimizer;
-}
 
 // `any`: of parameters in a group, too.
 bool state_of(const Reference& row, const std::string& optimizer, bool any) {

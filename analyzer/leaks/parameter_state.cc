@@ -6,6 +6,7 @@
 #include <string>
 
 #include "leaks/leak_analysis.h"
+#include "leaks/optimizer_references.h"
 
 namespace tensorscope::analyzer {
 
@@ -43,7 +44,7 @@ StateByKey state_by_key(const View& view) {
   return state;
 }
 
-// What parameters in groups are called, by any of their names, and their gradients.
+// What parameters in groups are called that something else refers to, too, by any of their names, and their gradients.
 struct Optimized {
   std::set<std::string> names;
   std::vector<uint32_t> gradients;
@@ -53,6 +54,8 @@ Optimized optimized_of(const View& view, const Retention& retention) {
   Optimized optimized;
   for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
     if (!view.dump.references.present || !view.dump.references.tensors[i].optimized) continue;
+    // Whatever keeps the optimizer keeps these, and is what grows.
+    if (!only_in_optimizer(view.dump.references, i).empty()) continue;
     optimized.names.insert(view.holders.name(i));
     for (const Reference& row : view.dump.references.of(i)) optimized.names.insert(row.text);
     for (const Retention::Link& link : retention.links_of_tensor(i)) {

@@ -88,6 +88,17 @@ void find_process_memory(LeakAnalysis& analysis) {
   analysis.add(std::move(finding));
 }
 
+namespace {
+
+// Forked children copy each page of their parent that they write to, as a change of a reference count is: at most all
+// of its pages, so that one interval shows nothing else.
+bool may_be_copies(const View& view) {
+  const Totals& totals = view.dump.totals;
+  return totals.children_private_bytes <= totals.children * totals.anonymous_bytes;
+}
+
+}  // namespace
+
 void find_child_processes(LeakAnalysis& analysis) {
   if (analysis.dumps() < 2 || !analysis.unfiltered()) return;
   const uint32_t children = analysis.last().dump.totals.children;
@@ -100,7 +111,7 @@ void find_child_processes(LeakAnalysis& analysis) {
     bytes.push_back(int64_t(totals.children_private_bytes));
     count.values.push_back(totals.children);
   }
-  if (!grows_enough(bytes)) return;
+  if (!grows_enough(bytes) || (analysis.timeline().weak() && may_be_copies(analysis.last()))) return;
   LeakFinding finding;
   finding.kind = LeakKind::child_processes;
   finding.growth = growth_of(bytes);

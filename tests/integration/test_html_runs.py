@@ -68,7 +68,7 @@ def test_pages_without_an_answer_are_not_there(browser, training):  # noqa: F811
     harness.cli("html", *training.dumps, training.recording, "-o", training.folder / "report.html", "--force")
     window = Opened(browser, training.folder / "report.html")
     assert ("graph" in window.pages()) == (training.kind == "trainer")
-    live = re.search(r"; live bytes (.*)", printed("leaks", *training.dumps, status=1))[1]
+    live = re.search(r"; live bytes (.*) \(", printed("leaks", *training.dumps, status=1))[1]
     window.go("diff")
     assert window.text(".lead").startswith(f"live bytes {live}")
     assert ".exit." not in "".join(each.inner_text() for each in window.page.query_selector_all("#main p"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Covers: analyzer/leaks/{autocast_cache,parameter_state}.cc
+// Covers: analyzer/leaks/{autocast_cache,optimizer_references,parameter_state}.cc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -290,6 +290,23 @@ TEST(OptimizerState, ThatFollowsTheParametersIsNoFinding) {
   EXPECT_EQ(run.leaks.remarks[0].reason, Remark::Reason::follows_parameters);
   EXPECT_EQ(run.leaks.remarks[0].what.growth.count, (std::vector<uint64_t>{30, 60, 90}));
   for (const GrownPlace& grown : run.leaks.places) EXPECT_FALSE(grown.counts && grown.finding == kNone);
+}
+
+// Optimizers are kept, and with them their parameters and state: no remark hides that.
+TEST(OptimizerState, OfOptimizersThatPileUpIsAFinding) {
+  Dumps run([](Scene& scene) {
+    for (int number = 0; number < scene.steps(); ++number) {
+      const std::string optimizer = "kept[" + std::to_string(number) + "]", key = optimizer + ".state (key)";
+      leaf(scene, key, {.parameter = false, .serial = testing::serial_at(1 + number, 500), .gradient_after = 5});
+      const uint64_t made = testing::serial_at(1 + number, 10);
+      scene.kept(made, 4096, scene.site(9), "", ReferenceRoot::user);
+      scene.held(made + 1, optimizer + ".state['" + key + "'].exp_avg", ReferenceRoot::global,
+                 ReferenceRole::optimizer_state);
+    }
+  });
+  ASSERT_EQ(run.leaks.findings.size(), 1u);
+  EXPECT_THAT(run.only().holders.at(0), ::testing::HasSubstr("kept["));
+  EXPECT_TRUE(run.leaks.remarks.empty());
 }
 
 TEST(OptimizerState, OfOneParameterThatGrowsIsAFinding) {
