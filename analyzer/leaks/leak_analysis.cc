@@ -205,11 +205,12 @@ bool more_was_added(const Series& a, const Series& b) {
                                                           : a.example.steps < b.example.steps;
 }
 
-// "metric" of "metric._predictions[*]"; "" of a variable's own container.
-std::string object_of(const std::string& form) {
+// "metric.*]" of "metric._predictions[*]", for which it is the same as for other attributes that are such lists; "" of
+// a variable's own container.
+std::string form_for_any_attribute(const std::string& form) {
   const std::string container = container_of(form);
   const size_t dot = container.rfind('.');
-  return dot == std::string::npos ? "" : container.substr(0, dot);
+  return dot == std::string::npos ? "" : container.substr(0, dot + 1) + form.substr(container.size());
 }
 
 }  // namespace
@@ -222,16 +223,16 @@ std::vector<Series> LeakAnalysis::containers() const {
   return with_siblings_joined(joined_by_container(piling_up));
 }
 
-// Containers of one object that get as many entries in every interval are fed together: one leak.
+// Lists (or dicts) of one object that get as many entries in every interval are fed together: one leak.
 std::vector<Series> LeakAnalysis::with_siblings_joined(std::vector<Series> containers) const {
   std::map<std::tuple<uint8_t, std::string, std::string, std::vector<Beginning>, std::vector<uint64_t>>, size_t> places;
   std::vector<Series> result;
   for (Series& series : containers) {
-    const std::string object = object_of(series.form);
+    const std::string form = form_for_any_attribute(series.form);
     const auto key =
-        std::tuple(series.example.root, series.example.scope, object, series.beginnings, series.growth.count);
+        std::tuple(series.example.root, series.example.scope, form, series.beginnings, series.growth.count);
     const auto [found, added] = places.try_emplace(key, result.size());
-    if (added || object.empty()) {
+    if (added || form.empty()) {
       result.push_back(std::move(series));
     } else {
       join_container(series, result[found->second]);

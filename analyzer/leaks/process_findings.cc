@@ -14,15 +14,26 @@ constexpr int64_t kMinEach = 8 * kMiB;   // in each of several intervals
 constexpr int64_t kMinEven = 1 * kMiB;   // likewise, where it is about the same in each
 constexpr int64_t kMinOnce = 64 * kMiB;  // in a single one
 
-// What nothing keeps varies by some 20 KiB from dump to dump (allocated bytes, not resident ones).
-bool grows_enough(const std::vector<int64_t>& bytes) {
+struct Increments {
   int64_t least = INT64_MAX, most = 0;
+};
+Increments increments_of(const std::vector<int64_t>& bytes) {
+  Increments all;
   for (size_t i = 1; i < bytes.size(); ++i) {
-    least = std::min(least, bytes[i] - bytes[i - 1]);
-    most = std::max(most, bytes[i] - bytes[i - 1]);
+    all.least = std::min(all.least, bytes[i] - bytes[i - 1]);
+    all.most = std::max(all.most, bytes[i] - bytes[i - 1]);
   }
-  if (bytes.size() == 2) return least >= kMinOnce;
-  return least >= kMinEach || (least >= kMinEven && least >= most / 2);
+  return all;
+}
+
+bool grows_enough(const std::vector<int64_t>& bytes) {
+  return increments_of(bytes).least >= (bytes.size() == 2 ? kMinOnce : kMinEach);
+}
+
+// Of what was allocated to the byte: what nothing keeps varies by some 20 KiB from dump to dump.
+bool grows_evenly_enough(const std::vector<int64_t>& bytes) {
+  const Increments all = increments_of(bytes);
+  return bytes.size() > 2 && all.least >= kMinEven && all.least >= all.most / 2;
 }
 
 Growth growth_of(const std::vector<int64_t>& bytes) {
@@ -71,12 +82,13 @@ void find_process_memory(LeakAnalysis& analysis) {
   std::vector<View> views;
   for (size_t i = 0; i < analysis.dumps(); ++i) views.push_back(analysis.view(i));
   const std::vector<ProcessMemory> memory = comparable_memory(views);
-  std::vector<int64_t> requested;
+  std::vector<int64_t> requested, exact;
   for (const ProcessMemory& one : memory) {
     if (one.resident == 0 || !one.heap_known) return;
     requested.push_back(one.requested());
+    exact.push_back(one.requested() - one.other_private());
   }
-  if (!grows_enough(requested)) return;
+  if (!grows_enough(requested) && !grows_evenly_enough(exact)) return;
   LeakFinding finding;
   finding.kind = LeakKind::process_memory;
   finding.evidence = process_growth(views).parts;
@@ -111,7 +123,9 @@ void find_child_processes(LeakAnalysis& analysis) {
     bytes.push_back(int64_t(totals.children_private_bytes));
     count.values.push_back(totals.children);
   }
-  if (!grows_enough(bytes) || (analysis.timeline().weak() && may_be_copies(analysis.last()))) return;
+  if (!(grows_enough(bytes) || grows_evenly_enough(bytes)) ||
+      (analysis.timeline().weak() && may_be_copies(analysis.last())))
+    return;
   LeakFinding finding;
   finding.kind = LeakKind::child_processes;
   finding.growth = growth_of(bytes);

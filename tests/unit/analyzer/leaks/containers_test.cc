@@ -452,6 +452,7 @@ TEST(Containers, OfOneObjectThatAreFedTogether) {
   EXPECT_EQ(one.only().holders.at(0), "train.py: metric.preds[1..30]; train.py: metric.targets[1..30]");
   EXPECT_EQ(one.only().growth.count, (std::vector<uint64_t>{20, 40, 60}));
   EXPECT_THAT(two("metric.preds", "metric.targets", 5).kinds(), ElementsAre("container", "container"));
+  EXPECT_THAT(two("metric.preds", "metric.targets['all']", 1).kinds(), ElementsAre("container", "container"));
   EXPECT_THAT(two("first.preds", "second.preds", 1).kinds(), ElementsAre("container", "container"));
   EXPECT_THAT(two("preds", "targets", 1).kinds(), ElementsAre("container", "container"));
 }
