@@ -21,8 +21,10 @@ constexpr std::string_view kKey = ".state (key)";
 bool state_of(const Reference& row, const std::string& optimizer, bool any) {
   if (ReferenceRole(row.role) != ReferenceRole::optimizer_state) return false;
   const std::string key = optimizer + ".state['" + optimizer;
-  // Keys without a name of their own are called by their class.
-  if (row.text.starts_with(optimizer + ".state[Parameter]")) return true;
+  // Keys without a name of their own are called by their class, several of them with their id().
+  for (const char* end : {"]", " at 0x"}) {
+    if (row.text.starts_with(optimizer + ".state[Parameter" + end)) return true;
+  }
   return row.text.starts_with(key + std::string(kKey)) || (any && row.text.starts_with(key + ".param_groups["));
 }
 

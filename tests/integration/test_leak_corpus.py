@@ -25,6 +25,8 @@ PROGRAMS = {program.name: program for program in corpus.programs()}
 # One of each kind of finding, and the healthy programs that are nearest to them.
 LEAKING = ["activations_in_hook", "lstm_hidden_state", "total_loss_sum", "gathered_predictions", "failed_variants", "replaced_parameters",
            "failed_batches", "episode_runner", "reused_cache", "thread_workspaces", "reported_tensors", "teed_samples", "curvature_optimizer"]
+# Each of its threads, which never end, keeps 188 KB of malloc's memory, too: more than its workspace.
+BESIDE = {"thread_workspaces": 1}
 # With parameters, with caches of which most was freed, and with a graph.
 SHORT = ["gathered_predictions", "loaded_adapters", "modules_to_save", "generations_with_caches", "lstm_hidden_state", "create_graph_cycles",
          "cache_clearing_hook", "replaced_parameters", "replay_buffer_full", "kv_cache_list_full"]
@@ -43,7 +45,7 @@ def test_a_leak(name, tmp_path):
     harness.needs_torch(2, 1, "steps of optimizers")
     answer, dumps = judged(name, tmp_path)
     for said in (answer.two, answer.three):
-        assert said.found and said.holder and said.line and said.bytes and said.other == 0, said
+        assert said.found and said.holder and said.line and said.bytes and said.other <= BESIDE.get(name, 0), said
     if name not in ("failed_batches", "replaced_parameters"):  # these have a finding in one dump already
         assert 1 <= answer.rank <= 3, answer.one
         text = harness.cli("leaks", dumps[2], env={**harness.environment(preload=False), "COLUMNS": "200"}).stdout
