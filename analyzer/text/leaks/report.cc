@@ -245,8 +245,7 @@ std::string summary_text(const Leaks& leaks) {
       return "no leak found, but live bytes grew by " + text::bytes(uint64_t(leaks.growth.all)) +
              ": a later dump shows whether that goes on";
     }
-    if (leaks.process.steady)
-      return "no tensor leak found, but memory outside of tensors grew in every interval";
+    if (leaks.process.steady) return "no tensor leak found, but memory outside of tensors grew in every interval";
     if (leaks.dumps > 1) return "no leak found: nothing grew in every interval";
     return leaks.suspects.empty() ? "no leak found that one dump can show"
                                   : "no finding in one dump, but " + text::counted(leaks.suspects.size(), "suspect");
