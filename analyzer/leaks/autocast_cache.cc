@@ -7,21 +7,12 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-// Came out of the cast of a leaf.
-bool is_cast_of_leaf(const Dump& dump, const Retention& retention, uint32_t tensor) {
-  const uint32_t node = retention.node_of(tensor);
-  if (node == kNoNode || dump.graph.class_name(node) != "ToCopyBackward0" || dump.graph.edges_of(node).empty())
-    return false;
-  const uint32_t leaf = dump.graph.edges_of(node)[0].node;
-  return leaf != kNoNode && retention.accumulates(leaf);
-}
-
 std::vector<uint32_t> casts_that_only_cpp_holds(const LeakAnalysis& analysis, size_t dump) {
   const View& view = analysis.view(dump);
   std::vector<uint32_t> casts;
   for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
     if (analysis.retention(dump).cpp_only(i) && view.selection.tensor(i) &&
-        is_cast_of_leaf(view.dump, analysis.retention(dump), i))
+        analysis.retention(dump).leaf_of_cast(i) != kNoNode)
       casts.push_back(i);
   }
   return casts;

@@ -97,11 +97,8 @@ std::string path_in_module(const Reference& row) {
 // The parameter that this tensor was cast from, by its node.
 uint32_t cast_from(const LeakAnalysis& analysis, uint32_t tensor) {
   const Graph& graph = analysis.last().dump.graph;
-  const uint32_t node = analysis.retention().node_of(tensor);
-  if (node == kNoNode || graph.class_name(node) != "ToCopyBackward0" || graph.edges_of(node).empty()) return kNone;
-  const uint32_t leaf = graph.edges_of(node)[0].node;
-  if (leaf == kNoNode || !analysis.retention().accumulates(leaf) || graph.saved_of(leaf).empty()) return kNone;
-  return graph.saved_of(leaf)[0].tensor;
+  const uint32_t leaf = analysis.retention().leaf_of_cast(tensor);
+  return leaf == kNoNode || graph.saved_of(leaf).empty() ? kNone : graph.saved_of(leaf)[0].tensor;
 }
 
 class Copies {

@@ -116,25 +116,19 @@ void add_files(const Row& row, const std::vector<View>& views, std::vector<Fact>
 
 namespace {
 
-int64_t mapped_by_torch(const Dump& dump) {
+// Of the host, live.
+int64_t allocated_as(format::AllocationKind kind, const Dump& dump) {
   int64_t sum = 0;
   for (const Allocation& allocation : dump.allocations) {
-    const bool mapped = format::AllocationKind(allocation.kind) == format::AllocationKind::mapped;
-    if (mapped && allocation.device.is_cpu()) sum += int64_t(allocation.nbytes);
+    if (format::AllocationKind(allocation.kind) == kind && allocation.device.is_cpu())
+      sum += int64_t(allocation.nbytes);
   }
   return sum;
 }
 
 }  // namespace
 
-int64_t heap_of_torch(const Dump& dump) {
-  int64_t sum = 0;
-  for (const Allocation& allocation : dump.allocations) {
-    const bool heap = format::AllocationKind(allocation.kind) == format::AllocationKind::heap;
-    if (heap && allocation.device.is_cpu()) sum += int64_t(allocation.nbytes);
-  }
-  return sum;
-}
+int64_t heap_of_torch(const Dump& dump) { return allocated_as(format::AllocationKind::heap, dump); }
 
 int64_t ProcessMemory::rest() const {
   if (!heap_known || !anonymous_known) return 0;
@@ -151,7 +145,7 @@ ProcessMemory process_memory(const View& view) {
     memory.tensors += int64_t(sums.allocator_bytes() + sums.outside_bytes());
     memory.borrowed += int64_t(sums.outside_bytes());
   }
-  memory.shared_tensors = mapped_by_torch(view.dump);
+  memory.shared_tensors = allocated_as(format::AllocationKind::mapped, view.dump);
   memory.shared = std::max<int64_t>(0, int64_t(totals(view).shared_bytes) - memory.shared_tensors);
   memory.anonymous = int64_t(totals(view).anonymous_bytes);
   memory.anonymous_known = kinds_known(view);

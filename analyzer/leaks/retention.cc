@@ -35,6 +35,14 @@ bool Retention::accumulates(uint32_t node) const {
   return (dump_.graph.nodes[node].flags & uint8_t(format::GraphNodeFlag::accumulates)) != 0;
 }
 
+uint32_t Retention::leaf_of_cast(uint32_t tensor) const {
+  const Graph& graph = dump_.graph;
+  const uint32_t node = node_of_[tensor];
+  if (node == kNoNode || graph.class_name(node) != "ToCopyBackward0" || graph.edges_of(node).empty()) return kNoNode;
+  const uint32_t leaf = graph.edges_of(node)[0].node;
+  return leaf != kNoNode && accumulates(leaf) ? leaf : kNoNode;
+}
+
 void Retention::link() {
   std::unordered_map<uint64_t, uint32_t> tensor_at, node_at;
   for (uint32_t i = 0; i < dump_.tensors.size(); ++i) tensor_at.emplace(dump_.tensors[i].address, i);

@@ -41,6 +41,8 @@ class Retention {
   uint32_t node_of(uint32_t tensor) const { return node_of_[tensor]; }
   // The nodes that these tensors came out of.
   std::vector<uint32_t> nodes_of(std::span<const uint32_t> tensors) const;
+  // The AccumulateGrad node of the leaf that this tensor was cast from; kNoNode: it came out of no cast of a leaf.
+  uint32_t leaf_of_cast(uint32_t tensor) const;
   // Whether the search for names got to it.
   bool looked_at(uint32_t tensor) const;
   // What holds it may not have been seen: neither Python nor the graph was looked through to its end.
