@@ -49,6 +49,10 @@ int attach(const AttachOptions& options, Invocation& invocation) {
     request.settings.push_back(setting);
   }
   process::attach_library(request);
+  if (!request.settings.empty() && !process::wait_for_settings_of_attach(options.pid)) {
+    invocation.say(
+        "the collector thread there has not begun yet: until it has, a dump is looked for in other folders.");
+  }
   invocation.out += fmt::format(
       "tensorscope records process {} from now on. A dump: tensorscope snapshot {}\n"
       "Tensors that Python refers to and that were made before are in it, without stacks; others of that time are "

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +22,7 @@
 #include <map>
 #include <sstream>
 #include <system_error>
+#include <thread>
 #include <tuple>
 
 #include "support/dotted_path.h"
@@ -120,6 +122,15 @@ bool is_profiled(pid_t pid) {
 }
 
 }  // namespace
+
+bool wait_for_settings_of_attach(pid_t pid) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (settings_of_attach(pid).empty()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
 
 std::vector<pid_t> profiled_descendants(pid_t pid) {
   std::multimap<pid_t, pid_t> children;

@@ -67,6 +67,10 @@ class TargetProcess {
   std::vector<std::string> directories_;
 };
 
+// Returns once the collector of a process shows the settings that it was attached to with, on which every request
+// rests; false: it has not within five seconds.
+bool wait_for_settings_of_attach(pid_t pid);
+
 // Processes that `pid` started and that these started, which run under the profiler and have loaded torch.
 std::vector<pid_t> profiled_descendants(pid_t pid);
 // Profiled processes of this machine that are ranks of a job, and their workers; by job (rules/job_name.h), then by

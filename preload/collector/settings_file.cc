@@ -7,7 +7,6 @@
 
 #include <cstddef>
 
-#include "collector/collector.h"
 #include "support/pages.h"
 #include "support/private_descriptor_table.h"
 #include "tensorscope/rules/request_name.h"
@@ -21,7 +20,7 @@ constinit size_t g_settings_size = 0;
 
 }  // namespace
 
-void show_settings(const char* settings) {
+void keep_settings(const char* settings) {
   if (settings == nullptr || *settings == 0) return;
   size_t size = 0;
   while (settings[size] != 0) size += strlen(settings + size) + 1;
@@ -30,7 +29,6 @@ void show_settings(const char* settings) {
   memcpy(copy, settings, size);
   g_settings_size = size;
   g_settings = static_cast<const char*>(copy);
-  run_and_wait(open_settings_file);
 }
 
 void open_settings_file() {

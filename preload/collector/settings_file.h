@@ -7,10 +7,12 @@
 namespace tensorscope::collector {
 
 // `settings` as parse_options() takes them: texts with their terminating zeros, an empty one at the end. Null: none.
-// Context: a thread of the program, once the collector runs.
-void show_settings(const char* settings);
+// Context: a thread of the program, before the collector runs. Nothing is waited for: the thread may have been stopped
+// anywhere, with the GIL, and whoever got that meanwhile would find Python's objects half changed.
+void keep_settings(const char* settings);
 
-// Makes the file again. Context: a collector that begins, in a forked child too.
+// Makes the file, where there are settings. Context: a collector that begins, in a forked child too; where
+// none could, the thread that attaches.
 void open_settings_file();
 
 }  // namespace tensorscope::collector

@@ -7,6 +7,7 @@
 #include "collector/collector.h"
 #include "collector/collector_thread.h"
 #include "collector/memory_limits.h"
+#include "collector/settings_file.h"
 #include "collector/step_dumps.h"
 #include "collector/wake.h"
 #include "collector/write_dump.h"
@@ -46,6 +47,7 @@ void check_hooks() {
 
 // Dumps are then written by the threads that ask for them.
 void start_without_threads() {
+  collector::open_settings_file();
   static constexpr char kWhy[] = "too little address space for a thread of the profiler (RLIMIT_AS)";
   set_coverage(Subject::signal_trigger, Seen::no, kWhy);
   set_coverage(Subject::low_memory, Seen::no, kWhy);
@@ -80,7 +82,7 @@ void start(const char* settings) {
   if (!options().enabled) return switch_off("switched off by TENSORSCOPE=0");
   if (!live::start()) return switch_off("no memory for the tables");
   stacks::start_native();
-  stacks::start_python();
+  stacks::start_python(!hooks::attached());
   if (hooks::attached() && !hooks::start_attached()) return switch_off("no memory for the tables");
   if (!hooks::run_self_check()) live::disable_tensor_tracking();
   hooks::add_features();
@@ -102,6 +104,7 @@ void start(const char* settings) {
   collector::set_hook_check({&check_hooks, &hooks::destruction_is_seen});
   if (address_space_is_tight()) return start_without_threads();
   if (!collector::start_collector()) {
+    collector::open_settings_file();
     set_coverage(Subject::descriptors, Seen::no, "no thread: files take numbers of the program's while they are open");
     return set_coverage(Subject::signal_trigger, Seen::no, "the collector thread could not be started");
   }

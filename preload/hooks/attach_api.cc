@@ -20,8 +20,8 @@ extern "C" __attribute__((visibility("default"))) int tensorscope_attach(const c
     return answer(TENSORSCOPE_FAILED, off ? off_reason() : "tensorscope is active in this process already");
   }
   hooks::mark_attached();
+  collector::keep_settings(settings);
   wake_with(settings);
   if (!is_recording()) return answer(TENSORSCOPE_FAILED, off_reason() ? off_reason() : "another thread starts it");
-  collector::show_settings(settings);
   return answer(TENSORSCOPE_OK, "");
 }

@@ -22,6 +22,7 @@
 #include "support/clock.h"
 #include "support/coverage.h"
 #include "support/fresh_in_child.h"
+#include "support/locks/futex.h"
 #include "support/state.h"
 #include "tensor_values/tensor_view.h"
 #include "tensorscope/values_format.h"
@@ -71,7 +72,7 @@ struct Calls {
   std::atomic<uint64_t> next_call{1};
   live::DeviceSlot device = live::DeviceTable::kCpu;  // whose live bytes the calls tell
   int tries_left = 0;                                 // to learn from first operations
-  bool learns = false;                                // from them, now
+  std::atomic<uint32_t> learns{0};                    // from them, now: a futex
 };
 
 Calls* g_calls = nullptr;
@@ -177,14 +178,23 @@ Mode mode_of_module(const Gil& gil, Object* module) {
   return gil->PyObject_IsTrue(training) == 1 ? Mode::train : Mode::eval;
 }
 
+// Another thread runs the probe: without its outcome a backward pass of this one could not be told.
+void wait_for_layout_probe(Calls& calls) {
+  const python::ReleasedGil released;
+  const uint64_t until_ns = monotonic_ns() + uint64_t{kLayoutProbeMs} * 1'000'000;
+  while (calls.learns.load(std::memory_order_acquire) != 0 && futex_wait_until(calls.learns, 1, until_ns)) {
+  }
+}
+
 // Not earlier: while torch is imported its operations may wait for the import. Another thread may call a module
 // meanwhile, since the GIL is given up: one look is enough.
 void learn_from_layout_probe(const Gil& gil, Calls& calls) {
-  if (calls.tries_left == 0 || calls.learns || !running().empty() || live::running_node_address() != nullptr) return;
-  calls.learns = true;
+  if (calls.tries_left == 0 || !running().empty() || live::running_node_address() != nullptr) return;
+  if (calls.learns.exchange(1, std::memory_order_acq_rel) != 0) return wait_for_layout_probe(calls);
   if (run_torch_layout_probe(gil, python::loaded_module(gil, "torch"))) --calls.tries_left;
-  calls.learns = false;
   if (knows_nodes()) calls.tries_left = 0;
+  calls.learns.store(0, std::memory_order_release);
+  futex_wake(calls.learns);
 }
 
 void call_begins(const Gil& gil, Calls& calls, Object* object, const void* stack) {

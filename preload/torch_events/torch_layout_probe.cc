@@ -23,8 +23,6 @@ using python::Gil;
 using python::Object;
 using python::Owned;
 
-constexpr unsigned kFirstOperationsMs = 2000;  // for some twenty small operations, on a machine that is busy
-
 Object* node_made(Object*, Object* tensor) {
   const Api& api = *python::known_interpreter();
   const Gil gil = Gil::held(api);
@@ -69,8 +67,7 @@ bool run_torch_layout_probe(const Gil&, Object* torch) {
   if (!torch || program_follows_operations()) return false;
   auto* const job = new FirstOperations(torch);
   const python::ReleasedGil released;
-  const python::GilOutcome outcome =
-      python::run_with_gil(job, python::Deadline::in_ms(kFirstOperationsMs), kFirstOperationsMs);
+  const python::GilOutcome outcome = python::run_with_gil(job, python::Deadline::in_ms(kLayoutProbeMs), kLayoutProbeMs);
   if (outcome != python::GilOutcome::stuck) delete job;
   return true;
 }

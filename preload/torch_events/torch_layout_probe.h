@@ -8,6 +8,8 @@
 
 namespace tensorscope::torch_events {
 
+constexpr unsigned kLayoutProbeMs = 2000;  // at most, for some twenty small operations on a machine that is busy
+
 // They run on a thread of ours, so that nothing that the program has on its own threads sees them, and its sequence
 // numbers stay as they are. Returns false, not now, while something of the program sees the operations of all threads.
 // Errors are not told. Context: with the GIL, which is given up meanwhile, under an InsideScope, once operations or

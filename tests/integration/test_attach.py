@@ -280,6 +280,45 @@ def test_the_tensors_of_a_server_that_waits_are_in_its_dump(tmp_path, kind, monk
     assert names == sorted(f"program.py: kept[{i}]" for i in range(30))
 
 
+HOLDS_THE_GIL = C10_ALONE + """
+import ctypes, threading
+def writes():
+    while True:
+        os.write(others, b".")
+others = os.open(sys.argv[1] + "/others", os.O_WRONLY | os.O_CREAT)
+wait = ctypes.PyDLL(None).read  # with the GIL
+reader, writer = os.pipe()
+end = open(sys.argv[1] + "/writer", "w")
+end.write(str(writer))
+end.close()
+buffer = ctypes.create_string_buffer(1)
+threading.Thread(target=writes, daemon=True).start()
+sys.setswitchinterval(1000)
+def holds():
+    blocks = sys.getallocatedblocks()
+    wait(reader, buffer, 1)
+    return sys.getallocatedblocks() - blocks
+os.write(writer, b"..")
+blocks = holds(), holds()
+open(sys.argv[1] + "/ready", "w").close()
+print(holds() - blocks[1])
+"""
+
+
+def test_a_thread_that_is_stopped_with_the_gil_keeps_it_and_makes_no_objects(tmp_path):
+    """It may be in the middle of a change of Python's objects, which nobody may see then, itself neither."""
+    with running(HOLDS_THE_GIL, tmp_path, c10()) as process:
+        ready(process, tmp_path)
+        wait_until_it_waits(process.pid)
+        before = (tmp_path / "others").stat().st_size
+        harness.cli("attach", process.pid, "--dir", tmp_path, "--exit", "never", *PATIENT)
+        assert (tmp_path / "others").stat().st_size == before
+        with open(f"/proc/{process.pid}/fd/{(tmp_path / 'writer').read_text()}", "wb") as writer:
+            writer.write(b".")
+        status, out, error = finished(process)
+    assert (status, out) == (0, "0\n"), error
+
+
 RUNS_PYTHON = C10_ALONE + """
 import signal, time
 def woken(*_):

@@ -84,6 +84,25 @@ loss.backward()               # two backwards of one forward
     assert sorted(call.parent for call in backward) == sorted([*forward, *last]) and len(forward) == 21
 
 
+def test_threads_that_call_their_first_module_at_the_same_time(tmp_path):
+    """One of them has the profiler find where nodes have their numbers; the others wait for it."""
+    source = """
+import threading
+torch.set_num_threads(1)
+barrier = threading.Barrier(6)
+def train(x):
+    barrier.wait()
+    model(x).sum().backward()
+threads = [threading.Thread(target=train, args=(x,)) for _ in range(6)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+    _, forward, backward = run(tmp_path, source)
+    assert len(forward) == 6 * 7 and sorted(call.parent for call in backward) == sorted(forward)
+
+
 def test_backward_by_another_thread_and_one_that_raises(tmp_path):
     source = """
 import threading

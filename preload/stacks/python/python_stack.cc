@@ -102,7 +102,7 @@ void watch_deallocations() {
 
 }  // namespace
 
-bool start_python() {
+bool start_python(bool ask) {
   Status status = g_status.load(std::memory_order_acquire);
   if (status != Status::searching) return status != Status::off;
   SpinGuard guard(g_start_lock);
@@ -140,7 +140,7 @@ bool start_python() {
            g_interpreter.version_text);
   set_coverage(Subject::python_stacks, Seen::yes, g_detail);
   g_status.store(Status::unproven, std::memory_order_release);
-  return prove(true) != Status::off;
+  return prove(ask) != Status::off;
 }
 
 bool check_python_with_gil() {

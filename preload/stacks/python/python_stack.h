@@ -27,8 +27,10 @@ struct PythonCode {
 
 // Context: activation or collector. Finds an initialised interpreter among the loaded objects, chooses the layout by
 // its version and checks it. True once Python stacks are on; false: none here yet, or the layout is unknown (coverage
-// says).
-bool start_python();
+// says). `ask`: where this thread holds the GIL, a stack is compared with the interpreter's public API at once. Not on
+// a thread that was stopped somewhere (attach): it may be in the middle of a change of Python's objects, and the answer
+// is such an object.
+bool start_python(bool ask = true);
 
 // Context: with the GIL held (the bridge calls it once it has it). Compares one stack with the interpreter's public
 // API, if start_python() could not; runs a few lines of Python of its own where this thread runs none. False: Python

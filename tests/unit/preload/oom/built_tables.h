@@ -17,7 +17,7 @@ namespace tensorscope::stacks {
 // What else is defined beside the functions of fake_frames.h.
 const char* python_version() { return ""; }
 bool python_names_are_qualified() { return true; }
-bool start_python() { return false; }
+bool start_python(bool) { return false; }
 bool check_python_with_gil() { return false; }
 StackId capture_python() { return 0; }
 }  // namespace tensorscope::stacks
