@@ -48,6 +48,7 @@ KEPT = {
         python/heap_inspector/graph/attributes.cc g_values_are_known g_dicts_are_unknown unknown
         python/heap_inspector/naming/frame_locals.cc g_check g_layout g_probe_matched
         python/heap_inspector/graph/interpreter_layout.cc g_interpreter g_found
+        python/heap_inspector/graph/object_sizes.cc g_texts_are_known g_integers_are_known
         python/heap_inspector/layout_check.cc g_trouble
         python/heap_inspector/naming/main_script.cc g_script
         python/interpreter.cc g_api g_known g_trouble

@@ -20,4 +20,10 @@ rules::Reference NodeReference::view() const {
 
 std::string NodeReference::line() const { return rules::reference_text(view()); }
 
+rules::Reference ObjectContainer::view() const {
+  return {format::ReferenceRoot(root), format::ReferenceRole::plain, text, scope, "", which};
+}
+
+std::string ObjectContainer::line() const { return rules::reference_text(view()); }
+
 }  // namespace tensorscope::analyzer

@@ -61,6 +61,21 @@ struct NodeReference {
   rules::Reference view() const;
 };
 
+// A container of plain Python objects, by what goes away with it.
+struct ObjectContainer {
+  uint64_t bytes = 0, entries = 0;
+  uint64_t cpp_objects = 0;  // objects of C++ that go away with it
+  uint8_t root = 0;          // format::ReferenceRoot
+  std::string text, scope;
+  std::string type_name;   // its class
+  std::string entry_type;  // "": it has no entries
+  std::string cpp_type;    // class of one of these objects, "": there are none
+  Beginning begin;         // as Reference::begin
+  std::string which;       // as Reference::which
+  std::string line() const;
+  rules::Reference view() const;
+};
+
 struct References {
   bool present = false;  // the dump has them at all
   bool complete = false;
@@ -75,6 +90,9 @@ struct References {
   std::vector<Reference> rows;        // shortest first
   std::vector<NodeReference> nodes;
   std::vector<RunningCall> calls;  // whose variables lead to tensors
+  bool has_containers = false;     // the dump has them at all
+  std::string containers_detail;   // why not all are there; "": all were added up, and the largest are there
+  std::vector<ObjectContainer> containers;
 
   bool freed(uint32_t tensor) const { return present && tensors[tensor].freed; }
   std::span<const Reference> of(uint32_t tensor) const {

@@ -82,6 +82,9 @@ bool in_bytes(FactKind kind) {
     case FactKind::graphs_of_entries:
     case FactKind::storage_size:
     case FactKind::copies:
+    case FactKind::outside_growth:
+    case FactKind::container_bytes:
+    case FactKind::in_no_container:
       return true;
     default:
       return kind >= FactKind::resident && kind <= FactKind::other_files;

@@ -93,6 +93,12 @@ enum class FactKind : uint8_t {
   file,  // of mapped_files or copied_pages; `name`: its path
   other_files,
   children,
+  // Of memory outside tensors: what Python's containers have of it.
+  outside_growth,     // all parts that grew
+  container_bytes,    // `name`: the container
+  container_entries,  // likewise
+  in_no_container,    // what no container's growth explains
+  in_step,            // objects of C++ in the container `name`, which become more whenever such memory is made
   malloc_unknown,    // no value: not in every dump
   python_unknown,    // likewise
   children_unknown,  // likewise
@@ -136,7 +142,8 @@ enum class Advice : uint8_t {
   optimize_or_freeze,
   cast_on_use,
   process_part,     // LeakFinding::process_part says which
-  look_in_children  // that have no dumps among these
+  look_in_children,  // that have no dumps among these
+  bound_cpp_objects  // a container of objects of C++ that grows in step
 };
 
 // Memory that was made at one line.
@@ -169,7 +176,7 @@ struct LeakFinding {
   uint64_t graph_bytes = 0;              // bound_container, bound_cache: what the entries' graphs retain, if it is much
   std::optional<FactKind> process_part;  // of process memory, the part that grew most
   std::vector<Fact> evidence;
-  enum class Counts : uint8_t { tensors, nodes, parameters } counts = Counts::tensors;  // what growth.count counts
+  enum class Counts : uint8_t { tensors, nodes, parameters, entries } counts = Counts::tensors;  // what growth.count counts
   Growth growth;                     // of what is kept, one value a dump; empty: this finding is not about growth
   uint64_t bytes = 0;                // retained size now
   uint32_t site = 0;                 // of the last dump: where it is made, 0: at no one place

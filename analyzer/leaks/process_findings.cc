@@ -2,6 +2,7 @@
 // Memory that a process asks for and that is in no tensor, and that of its children, as findings.
 #include <algorithm>
 
+#include "leaks/grown_containers.h"
 #include "leaks/leak_analysis.h"
 #include "leaks/process_growth.h"
 
@@ -75,6 +76,39 @@ Grown parts_that_grew(const std::vector<ProcessMemory>& memory) {
   return grown;
 }
 
+// Containers that grew, where these have half of what grew outside of tensors or more: they are the holder. Where they
+// have less they are evidence.
+void name_holders(LeakFinding& finding, const std::vector<View>& views) {
+  constexpr size_t kMost = 3;
+  constexpr int64_t kSmallPart = 16;
+  const int64_t all = finding.growth.added_bytes();
+  Growth held;
+  held.count.assign(views.size(), 0);
+  held.bytes.assign(views.size(), 0);
+  for (const ContainerGrowth& container : grown_containers(views)) {
+    if (container.added_bytes() * kSmallPart < all || finding.holders.size() == kMost) break;
+    finding.holders.push_back(container.name);
+    finding.evidence.push_back({FactKind::container_entries, container.entries, container.short_name});
+    finding.evidence.push_back({FactKind::container_bytes, container.bytes, container.short_name});
+    for (size_t i = 0; i < views.size(); ++i) {
+      held.count[i] += container.entries[i];
+      held.bytes[i] += container.bytes[i];
+    }
+  }
+  if (finding.holders.empty()) return;
+  const int64_t rest = std::max<int64_t>(0, all - held.added_bytes());
+  finding.evidence.push_back({FactKind::in_no_container, {uint64_t(rest)}});
+  if (rest * 2 > all) {
+    finding.holders.clear();
+    return;
+  }
+  finding.evidence.push_back({FactKind::outside_growth, finding.growth.bytes});
+  finding.growth = std::move(held);
+  finding.bytes = finding.growth.bytes.back();
+  finding.counts = LeakFinding::Counts::entries;
+  finding.advice = Advice::bound_container;
+}
+
 }  // namespace
 
 void find_process_memory(LeakAnalysis& analysis) {
@@ -91,12 +125,13 @@ void find_process_memory(LeakAnalysis& analysis) {
   if (!grows_enough(requested) && !grows_evenly_enough(exact)) return;
   LeakFinding finding;
   finding.kind = LeakKind::process_memory;
-  finding.evidence = process_growth(views).parts;
   const Grown grown = parts_that_grew(memory);
   finding.growth = growth_of(grown.bytes);
   finding.bytes = finding.growth.bytes.back();
   finding.advice = Advice::process_part;
   finding.process_part = grown.most;
+  name_holders(finding, views);
+  for (Fact& part : process_growth(views).parts) finding.evidence.push_back(std::move(part));
   analysis.add(std::move(finding));
 }
 

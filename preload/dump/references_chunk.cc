@@ -20,7 +20,8 @@ size_t expected_bytes(const python::References& references) {
          references.tensors.size() * sizeof(format::TensorObject) + references.slots.size() * sizeof(format::SlotName) +
          references.nodes.size() * sizeof(format::NodeReference) +
          references.within.size() * sizeof(format::TensorWithin) +
-         references.calls.size() * sizeof(format::RunningCall) + places * sizeof(uint32_t) +
+         references.calls.size() * sizeof(format::RunningCall) +
+         references.containers.size() * sizeof(format::Container) + places * sizeof(uint32_t) +
          (references.ids.size() + references.freed.size() + references.beginnings.size()) * sizeof(uint64_t) + kRest;
 }
 
@@ -56,12 +57,15 @@ bool write_references(const python::References& references, DumpFile& file) {
   const auto begins_at = places(builder, references.begins_at);
   const auto node_call_of = places(builder, references.node_call_of);
   const auto node_begins_at = places(builder, references.node_begins_at);
+  const auto containers = builder.CreateVectorOfStructs(references.containers);
+  const auto containers_detail = references.containers_detail ? chunk.string(references.containers_detail) : 0;
   const auto freed = builder.CreateVector(references.freed.data(), references.freed.size());
   return chunk.append_to(file, format::CreateReferences(
                                    builder, references.complete, detail, strings, rows, tensors, slots, nodes,
                                    references.objects, references.gil_ns, references.stopped_by,
                                    references.time_limit_ms, references.memory_limit, references.memory_taken, ids,
-                                   freed, within, calls, call_of, beginnings, begins_at, node_call_of, node_begins_at));
+                                   freed, within, calls, call_of, beginnings, begins_at, node_call_of, node_begins_at,
+                                   containers, containers_detail));
 }
 
 }  // namespace tensorscope::dump

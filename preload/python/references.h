@@ -38,6 +38,8 @@ struct References {
   PageArray<uint32_t> begins_at;     // of each of `references`: its place in `beginnings` plus 1, 0: none
   PageArray<uint32_t> node_call_of;  // the same of each of `nodes`
   PageArray<uint32_t> node_begins_at;
+  std::vector<format::Container> containers;
+  const char* containers_detail = nullptr;  // a literal, as in the chunk; null: nothing was added up
 };
 
 // What a tensor keeps alive, for the order in which tensors get names, and where. In serial order.

@@ -37,19 +37,23 @@ bool sound_root(format::ReferenceRoot root, Decoding& state) {
   return false;
 }
 
-// Of the reference of this number: the call whose variable it begins with, or the object.
-Beginning beginning_of(const format::References& in, const flatbuffers::Vector<uint32_t>* calls,
-                       const flatbuffers::Vector<uint32_t>* objects, size_t number, Decoding& state) {
-  const auto listed = [number](const flatbuffers::Vector<uint32_t>* places) {
-    return places && number < places->size() ? places->Get(flatbuffers::uoffset_t(number)) : 0;
-  };
-  const uint32_t call = listed(calls), object = listed(objects);
+// The call whose variable a chain begins with, or the object, by their places plus 1.
+Beginning beginning_at(const format::References& in, uint32_t call, uint32_t object, Decoding& state) {
   const size_t known_objects = in.beginnings() ? in.beginnings()->size() : 0;
   if (call > state.dump.references.calls.size()) state.count("references to missing calls");
   if (object > known_objects) state.count("references to missing objects");
   if (call != 0 && call <= state.dump.references.calls.size()) return state.dump.references.calls[call - 1].begin;
   if (object == 0 || object > known_objects) return {};
   return {0, 0, in.beginnings()->Get(object - 1)};
+}
+
+// Of the reference of this number.
+Beginning beginning_of(const format::References& in, const flatbuffers::Vector<uint32_t>* calls,
+                       const flatbuffers::Vector<uint32_t>* objects, size_t number, Decoding& state) {
+  const auto listed = [number](const flatbuffers::Vector<uint32_t>* places) {
+    return places && number < places->size() ? places->Get(flatbuffers::uoffset_t(number)) : 0;
+  };
+  return beginning_at(in, listed(calls), listed(objects), state);
 }
 
 void add_reference_rows(const format::References& in, const OwnTexts& texts, Decoding& state) {
@@ -105,6 +109,28 @@ void add_slot_names(const format::References& in, const OwnTexts& texts, Decodin
     }
     state.graph.slots.push_back({state.charged(last_component(class_name_of(texts[row->class_name()]))),
                                  own_text(texts, row->name(), state), row->ordinal()});
+  }
+}
+
+void add_containers(const format::References& in, const OwnTexts& texts, Decoding& state) {
+  References& out = state.dump.references;
+  out.has_containers = in.containers_detail() != nullptr;
+  out.containers_detail = charged(in.containers_detail(), state);
+  make_room(out.containers, size_of(in.containers()));
+  for (size_t i = 0; i < size_of(in.containers()); i++) {
+    const format::Container* row = in.containers()->Get(flatbuffers::uoffset_t(i));
+    if (!sound_root(row->root(), state)) continue;
+    out.containers.push_back({row->bytes(),
+                              row->entries(),
+                              row->cpp_objects(),
+                              uint8_t(row->root()),
+                              own_text(texts, row->text(), state),
+                              own_text(texts, row->scope(), state),
+                              own_text(texts, row->type_name(), state),
+                              own_text(texts, row->entry_type(), state),
+                              own_text(texts, row->cpp_type(), state),
+                              beginning_at(in, row->call(), row->begins_at(), state),
+                              {}});
   }
 }
 
@@ -170,6 +196,7 @@ void decode_references(const format::References& in, Decoding& state) {
   add_reference_rows(in, texts, state);
   add_tensor_objects(in, texts, state);
   add_slot_names(in, texts, state);
+  add_containers(in, texts, state);
   for (size_t i = 0; i < size_of(in.within()); i++) {
     const format::TensorWithin* row = in.within()->Get(flatbuffers::uoffset_t(i));
     if (row->what() > format::ReferenceWithin::MAX) {

@@ -65,6 +65,11 @@ constexpr analyzer::EnumWords<FactKind> kLabels[] = {
     {FactKind::file, "of which"},
     {FactKind::other_files, "of which other files"},
     {FactKind::children, "child processes"},
+    {FactKind::outside_growth, "memory outside tensors, the parts that grew"},
+    {FactKind::container_bytes, "bytes that go away with"},
+    {FactKind::container_entries, "entries of"},
+    {FactKind::in_no_container, "growth that no container of Python explains"},
+    {FactKind::in_step, "objects of C++ in"},
     {FactKind::malloc_unknown, "malloc statistics are not in every dump"},
     {FactKind::python_unknown, "the size of Python's heap is not in every dump"},
     {FactKind::children_unknown, "private memory of the child processes was not measured in every dump"},
@@ -83,6 +88,9 @@ std::string fact_phrase(const Fact& fact) {
     case FactKind::gradient_changes:
       return text + " of " + fact.name + " (accumulations after the first; zero_(), clipping and copies count, too)";
     case FactKind::file:
+    case FactKind::container_bytes:
+    case FactKind::container_entries:
+    case FactKind::in_step:
       return text + " " + fact.name;
     default:
       return text;

@@ -111,11 +111,11 @@ std::string holder_phrase(const LeakFinding& finding) {
     case LeakKind::gone_parameters:
       return first + " (optimizer)";
     case LeakKind::cpp_only:
-      return "C++ code";
+      return first.empty() ? "C++ code" : listed(finding.holders, kNamed) + ", as far as can be told";
     case LeakKind::autocast_cache:
       return "autocast's cache of casts, each with its parameter and gradient";
     case LeakKind::process_memory:
-      return "the process, outside tensors";
+      return first.empty() ? "the process, outside tensors" : listed(finding.holders, kNamed);
     case LeakKind::child_processes:
       return "child processes";
     case LeakKind::graph_cycle:
@@ -143,6 +143,8 @@ const char* counts_phrase(LeakFinding::Counts counts) {
       return "nodes";
     case LeakFinding::Counts::parameters:
       return "parameters";
+    case LeakFinding::Counts::entries:
+      return "entries";
   }
   return "";
 }
@@ -184,6 +186,9 @@ std::string advice_phrase(const LeakFinding& finding) {
       return "these calls never return: give what they wait for a time limit, or tell their threads to end";
     case Advice::close_generators:
       return "these generators or coroutines are never finished: call close() on them, or drop what refers to them";
+    case Advice::bound_cpp_objects:
+      return "its objects of C++ become more whenever such memory is made, and entries are only ever added: limit its "
+             "size, or remove old entries";
     case Advice::bound_cpp:
       return "look for a cache without a limit in C++ code, or an extension that does not free its tensors";
     case Advice::clear_cell_outputs:

@@ -3,6 +3,7 @@
 
 #include "python/heap_inspector/graph/attributes.h"
 #include "python/heap_inspector/graph/interpreter_layout.h"
+#include "python/heap_inspector/graph/object_sizes.h"
 #include "python/heap_inspector/naming/frame_locals.h"
 #include "python/heap_inspector/naming/main_script.h"
 #include "support/coverage.h"
@@ -19,6 +20,7 @@ const char* g_trouble = "the interpreter's layouts were not checked";
 void check_layouts(const Gil& gil) {
   const bool locals = check_locals(gil), attributes = check_attributes(gil);
   main_script(gil);
+  check_sizes(gil);
   const bool stacks_are_off = options().python_stacks && coverage(Subject::python_stacks).seen == Seen::no;
   g_trouble = !known_layout(gil)          ? "where this interpreter keeps variables and attributes is not known"
               : !locals && stacks_are_off ? "variables of running functions cannot be read without Python stacks"

@@ -2,6 +2,7 @@
 #include "python/heap_inspector/program_objects.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "python/heap_inspector/naming/process_groups.h"
 #include "python/heap_inspector/naming/running_calls.h"
 #include "python/heap_inspector/naming/slot_names.h"
+#include "python/heap_inspector/rows/container_rows.h"
 #include "python/heap_inspector/rows/node_rows.h"
 #include "python/heap_inspector/rows/reference_rows.h"
 #include "python/heap_inspector/rows/tensor_batches.h"
@@ -38,9 +40,10 @@ struct LimitShare {
   double time, memory;
 };
 constexpr LimitShare kReading = {0.45, 0.33}, kKinds = {0.48, 0.36}, kPaths = {0.65, 0.6}, kTensors = {0.8, 0.8},
-                     kModules = {0.88, 0.9}, kNaming = {1, 1};
+                     kModules = {0.88, 0.9}, kNaming = {0.96, 0.96}, kContainers = {1, 1};
 
 constexpr char kTimeWasUp[] = "the time limit for finding names was reached (TENSORSCOPE_NAMES_GIL_MS)";
+constexpr char kContainersNotReached[] = "a limit was reached before all of Python's objects were added up";
 constexpr char kMemoryWasUp[] = "the memory limit for finding names was reached (TENSORSCOPE_NAMES_MEMORY)";
 
 class Look {
@@ -55,7 +58,8 @@ class Look {
         out_(references),
         groups_(groups),
         kinds_(gil, classes),
-        graph_(gil, limits_, &kinds_),
+        sizes_(gil, classes),
+        graph_(gil, limits_, &kinds_, &sizes_),
         functions_(gil),
         attributes_(gil) {}
 
@@ -64,7 +68,7 @@ class Look {
     look(detail);
     if (*detail == 0) detail = layout_trouble();
     out_.objects = graph_.size();
-    const LookLimits::Stop stop = limits_.stop();
+    const LookLimits::Stop stop = stop_of_names_.value_or(limits_.stop());
     if (stop != LookLimits::Stop::none) {
       const bool time = stop == LookLimits::Stop::time;
       detail = time ? kTimeWasUp : kMemoryWasUp;
@@ -120,6 +124,12 @@ class Look {
                        limits_, out_);
     write_tensors(tensors, paths, chains, rows);
     rows.write_given_names();
+
+    stop_of_names_ = limits_.stop();
+    out_.containers_detail = kContainersNotReached;
+    begin(kContainers);
+    ContainerRows containers(gil_, kinds_, graph_, paths, chains, beginnings, limits_, out_);
+    if (containers.write() && graph_.complete()) out_.containers_detail = "";
   }
 
   // Where the program's own objects begin, and what gc.freeze() may have hidden with nothing that refers to it but the
@@ -253,6 +263,7 @@ class Look {
   References& out_;
   ProcessGroups& groups_;
   Kinds kinds_;
+  ObjectSizes sizes_;
   ObjectGraph graph_;
   Functions functions_;
   Attributes attributes_;
@@ -260,6 +271,7 @@ class Look {
   std::vector<uint32_t> chosen_, repeated_;
   size_t more_rows_ = kMoreRowsOfAll;
   LocalsByObject locals_;
+  std::optional<LookLimits::Stop> stop_of_names_;  // before containers were added up
 };
 
 }  // namespace

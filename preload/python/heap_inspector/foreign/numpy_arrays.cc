@@ -2,6 +2,7 @@
 #include "python/heap_inspector/foreign/numpy_arrays.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 namespace tensorscope::python::heap_inspector {
@@ -24,6 +25,20 @@ bool array_layout_is_known(const Gil& gil, const KnownClasses& classes) {
 }
 
 Object* owner_of_memory(const Object* array) { return field<Object*>(array, kOwner); }
+
+// Own memory is dense (numpy allocates no other), so the largest stride times its axis is all of it.
+uint64_t own_memory_of(const Object* array) {
+  const int dimensions = field<int>(array, kDimensions);
+  if (owner_of_memory(array) || dimensions < 0 || dimensions > kMaxDimensions) return 0;
+  const auto* shape = field<const ptrdiff_t*>(array, kShape);
+  const auto* strides = field<const ptrdiff_t*>(array, kStrides);
+  uint64_t bytes = 0;
+  for (int i = 0; i < dimensions; ++i) {
+    if (shape[i] <= 0) return 0;
+    if (shape[i] > 1) bytes = std::max(bytes, uint64_t(shape[i]) * uint64_t(std::abs(strides[i])));
+  }
+  return bytes;
+}
 
 // PyMemoryViewObject.view.buf (Include/cpython/memoryobject.h, the same in 3.8 to 3.14).
 uint64_t address_of_memory(const Object* view, Kind kind) {

@@ -23,6 +23,9 @@ bool array_layout_is_known(const Gil& gil, const KnownClasses& classes);
 // Null: the array's memory is its own.
 Object* owner_of_memory(const Object* array);
 
+// Bytes of memory that is the array's own, as far as more than one element tells; 0: it has none, or is another's.
+uint64_t own_memory_of(const Object* array);
+
 // Where the memory of an array, or of a memoryview, begins. 0: it has none of its own.
 uint64_t address_of_memory(const Object* view, Kind kind);
 

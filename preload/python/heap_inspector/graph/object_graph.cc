@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/heap_inspector/graph/object_graph.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "python/heap_inspector/foreign/dlpack_capsules.h"
@@ -17,6 +18,8 @@ constexpr size_t kFirstSlots = size_t{1} << 13;
 constexpr size_t kAhead = 8;  // looks, each of which waits for memory
 constexpr size_t kChecked = 64;
 constexpr uint32_t kNoSlot = UINT32_MAX;
+constexpr uint64_t kLarge = 4096;  // of what the collector does not know
+constexpr uint64_t kUnit = 16;
 constexpr uint64_t kHashBits = ~uint64_t{0} << 32;
 
 size_t place_of(uint64_t hash) { return hash >> 20; }
@@ -106,20 +109,61 @@ int ObjectGraph::told(Object* child) {
   return 1;
 }
 
-bool ObjectGraph::is_array(Object* object) const { return arrays_ && kinds_->of_type(type_of(object)) == Kind::array; }
-
 // What the collector does not know and may keep a tensor. (A capsule is collected from 3.13 on, but in no list.)
-bool ObjectGraph::is_export(Object* object) const {
-  if (!kinds_) return false;
-  const Kind kind = kinds_->of_type(type_of(object));
+bool ObjectGraph::is_export(Object* object, Kind kind) const {
   if (kind == Kind::array) return arrays_;
   return kind == Kind::arrow || (kind == Kind::capsule && exported_tensor(object) != nullptr);
 }
 
 // Of something that the collector has not listed.
 bool ObjectGraph::counts(Object* object) const {
-  if (is_export(object)) return true;
+  if (is_export(object, kind_of(object)) || is_large(object)) return true;
   return is_collected(object) && tracking_is_known_ && (is_tracked(object) || leads_to_export(object, 0));
+}
+
+bool ObjectGraph::is_large(Object* object) const {
+  return sizes_ && !is_collected(object) && sizes_->bytes(object) >= kLarge;
+}
+
+// What goes away with the one reference to a tuple or a dict that is no object of the graph, and to what is in it. Such
+// are small here (leads_to_export()).
+uint64_t ObjectGraph::plain_bytes(Object* object, int depth) const {
+  constexpr int kDeepest = 4;
+  if (field<uint32_t>(object, 0) != 1) return 0;  // others keep it, too
+  uint64_t sum = sizes_->bytes(object);
+  if (!is_collected(object) || depth == kDeepest) return sum;
+  if (has_flag(object, type_flags::kTuple)) {
+    each_element(gil_, object, [&](ptrdiff_t, Object* element) {
+      sum += plain_bytes(element, depth + 1);
+      return true;
+    });
+  } else {
+    each_entry(gil_, object, [&](Object* key, Object* value) {
+      for (Object* each : {key, value}) {
+        sum += plain_bytes(each, depth + 1);
+      }
+      return true;
+    });
+  }
+  return sum;
+}
+
+// Of what the collector does not know: whether it is an object of the graph. Adds up what is not.
+bool ObjectGraph::note_plain(Object* child, uint64_t& own, uint32_t& cpp_objects) {
+  const Kind kind = kind_of(child);
+  if (is_export(child, kind)) return true;
+  if (!sizes_) return false;
+  const uint64_t bytes = sizes_->bytes(child);
+  if (bytes >= kLarge) return true;
+  if (field<uint32_t>(child, 0) == 1) own += bytes;  // else something else keeps it, too
+  cpp_objects += kind == Kind::cpp_object;
+  return false;
+}
+
+bool ObjectGraph::note_own(uint32_t i, uint64_t bytes, uint32_t cpp_objects) {
+  if (!sizes_) return true;
+  if (cpp_objects > 0 && !cpp_objects_.push({i, cpp_objects})) return false;
+  return units_.push(uint32_t(std::min<uint64_t>(bytes / kUnit, UINT32_MAX)));
 }
 
 // The collector leaves a tuple or a dict out while nothing in it is of a kind that it knows. A large one counts unseen:
@@ -134,7 +178,7 @@ bool ObjectGraph::leads_to_export(Object* container, int depth) const {
   if (size_of_variable(container) > kSmall) return true;  // ma_used of a dict stands at the same place
   bool found = false;
   const auto look = [&](Object* element) {
-    found = is_export(element) || (depth < kDeepest && is_collected(element) && leads_to_export(element, depth + 1));
+    found = is_export(element, kind_of(element)) || (depth < kDeepest && is_collected(element) && leads_to_export(element, depth + 1));
     return !found;
   };
   if (tuple) {
@@ -152,15 +196,17 @@ bool ObjectGraph::look_into(uint32_t i) {
   auto visit = [](Object* child, void* context) { return static_cast<ObjectGraph*>(context)->told(child); };
   told_.clear();
   const Traverse traverse = traverse_of(type);
-  const bool capsule = kinds_ && kinds_->of_type(type) == Kind::capsule;
-  if (traverse && is_collected(object) && !capsule) traverse(object, visit, this);
-  if (is_array(object)) {
+  const Kind kind = kind_of(object);
+  if (traverse && is_collected(object) && kind != Kind::capsule) traverse(object, visit, this);
+  if (kind == Kind::array && arrays_) {
     each_referent_of_array(gil_, object, kinds_->classes(), [&](Object* child) { return told(child) == 0; });
   }
   if (limits_.reached()) return false;
   size_t known = 0;
+  uint64_t own = sizes_ ? sizes_->bytes(object) : 0;
+  uint32_t cpp_objects = kind == Kind::cpp_object;
   for (Object* child : told_) {
-    if (!is_collected(child) && !is_export(child)) continue;
+    if (!is_collected(child) && !note_plain(child, own, cpp_objects)) continue;
     told_[known++] = child;
     __builtin_prefetch(&slots_[place_of(hash(child)) & (slots_.size() - 1)]);
   }
@@ -169,7 +215,10 @@ bool ObjectGraph::look_into(uint32_t i) {
     Object* child = told_[j];
     uint32_t index = find(child);
     if (index == kNoObject) {
-      if (!counts(child)) continue;
+      if (!counts(child)) {
+        if (sizes_) own += plain_bytes(child, 0);
+        continue;
+      }
       if (!add(child)) return false;
       index = uint32_t(nodes_.size() - 1);
     }
@@ -177,8 +226,8 @@ bool ObjectGraph::look_into(uint32_t i) {
   }
   for (size_t j = first; j < references_.size(); ++j) ++nodes_[references_[j]].inside;
   nodes_[i].all = field<uint32_t>(object, 0);
-  const bool noted =
-      first_.push(uint32_t(references_.size())) && (!kinds_ || kind_.push(kinds_->of_type(type_of(object))));
+  const bool noted = note_own(i, own, cpp_objects) && first_.push(uint32_t(references_.size())) &&
+                     (!kinds_ || kind_.push(kind));
   if (!noted || references_.size() >= UINT32_MAX - 1) limits_.memory_ran_out();
   return noted;
 }

@@ -8,6 +8,9 @@
 // arrays, pyarrow's objects and DLPack capsules, which the collector does not know, with the tuples and dicts that it
 // has left out since they hold nothing else.
 //
+// Where sizes are wanted, an object has those of what it alone refers to and the collector does not know, too; such of
+// 4 KiB and more (bytes, texts) are objects of their own.
+//
 // Objects are looked into in the order of their numbers, from those that are given on, so that what is near them is
 // known even where the limits end it all early. About 50 bytes an object and 4 a reference.
 //
@@ -21,6 +24,7 @@
 
 #include "python/heap_inspector/graph/look_limits.h"
 #include "python/heap_inspector/graph/object_kinds.h"
+#include "python/heap_inspector/graph/object_sizes.h"
 #include "python/interpreter.h"
 #include "support/page_array.h"
 
@@ -30,8 +34,9 @@ inline constexpr uint32_t kNoObject = UINT32_MAX;
 
 class ObjectGraph {
  public:
-  // `kinds` null: kind() is not asked for.
-  ObjectGraph(const Gil& gil, LookLimits& limits, Kinds* kinds = nullptr) : gil_(gil), limits_(limits), kinds_(kinds) {}
+  // `kinds` null: kind() is not asked for; `sizes` null: nor is what objects take.
+  ObjectGraph(const Gil& gil, LookLimits& limits, Kinds* kinds = nullptr, ObjectSizes* sizes = nullptr)
+      : gil_(gil), limits_(limits), kinds_(kinds), sizes_(sizes) {}
 
   // `first`: where to begin, at something that the collector surely has in a list; the rest may be hidden from it, and
   // perhaps only the interpreter refers to it. False: a limit was reached, or the objects could not be listed
@@ -54,6 +59,13 @@ class ObjectGraph {
   // References to it that no known object holds: C code's, running functions'.
   int64_t outside_references(uint32_t i) const;
   uint32_t inside_references(uint32_t i) const { return nodes_[i].inside; }
+  // What it takes, in units of 16 bytes, with what it alone refers to and is no object of the graph. 0: not known.
+  uint32_t own_units(uint32_t i) const { return i < units_.size() ? units_[i] : 0; }
+  // Objects of C++ that are it, or that it refers to and are no objects of the graph; in the order of objects.
+  struct CppObjects {
+    uint32_t object, count;
+  };
+  const PageArray<CppObjects>& cpp_objects() const { return cpp_objects_; }
 
  private:
   struct Node {
@@ -66,24 +78,31 @@ class ObjectGraph {
   bool list_fits() const;
   bool add(Object* object);
   bool counts(Object* object) const;
-  bool is_array(Object* object) const;
-  bool is_export(Object* object) const;
+  bool is_export(Object* object, Kind kind) const;
   bool leads_to_export(Object* container, int depth) const;
   bool grow();
   bool look_into_all();
   bool look_into(uint32_t i);
   int told(Object* child);
+  Kind kind_of(Object* object) const { return kinds_ ? kinds_->of_type(type_of(object)) : Kind::other; }
+  bool is_large(Object* object) const;
+  bool note_plain(Object* child, uint64_t& own, uint32_t& cpp_objects);
+  uint64_t plain_bytes(Object* object, int depth) const;
+  bool note_own(uint32_t i, uint64_t bytes, uint32_t cpp_objects);
   static uint64_t hash(const Object* object);
   uint32_t slot_of(const Object* object) const;
 
   const Gil& gil_;
   LookLimits& limits_;
   Kinds* kinds_;
+  ObjectSizes* sizes_;
   PageArray<Node> nodes_;
   PageArray<uint64_t> slots_;  // a power of two, at most three quarters full: part of the hash, and the number plus 1
   PageArray<Kind> kind_;       // as far as limits allowed
   PageArray<uint32_t> first_;
   PageArray<uint32_t> references_;
+  PageArray<uint32_t> units_;
+  PageArray<CppObjects> cpp_objects_;
   PageArray<Object*> told_;  // by one tp_traverse
   bool tracking_is_known_ = true;
   bool arrays_ = false;  // are followed

@@ -17,6 +17,33 @@ Object* class_in(const Gil& gil, const char* module, const char* name) {
   return found && has_flag(found, type_flags::kType) ? found : nullptr;
 }
 
+bool begins_with(const char* name, const char* with) { return name && strncmp(name, with, strlen(with)) == 0; }
+
+// What torch's C++ code names "torch." and is a value, or known otherwise: nodes, and storages by their tensors.
+bool is_value_of_torch(const char* name) {
+  for (const char* known : {"torch.dtype", "torch.device", "torch.layout", "torch.memory_format", "torch.qscheme",
+                            "torch.Size", "torch.finfo", "torch.iinfo", "torch._C._FunctionBase",
+                            "torch._C.StorageBase", "torch._C._StorageBase", "torch._C._TensorMeta"}) {
+    if (strcmp(name, known) == 0) return true;
+  }
+  return false;
+}
+
+// By its own class's metaclass (pybind11_type, nb_type_0), or by the name that torch's C++ code gave a base of it. Values
+// of an enum are none.
+bool is_cpp_class(const Gil& gil, Object* type) {
+  const bool own_dict = (flags_of(type) & type_flags::kHeapType) != 0;
+  if (own_dict && entry(gil, class_dict_of(type), "__entries")) return false;
+  for (Object* base = type; base; base = base_of(base)) {
+    const char* maker = gil->PyExceptionClass_Name(type_of(base));
+    if (begins_with(maker, "pybind11_type") || begins_with(maker, "nb_type")) return true;
+    if ((flags_of(base) & type_flags::kHeapType) != 0) continue;
+    const char* name = gil->PyExceptionClass_Name(base);
+    if (begins_with(name, "torch.")) return !is_value_of_torch(name);
+  }
+  return false;
+}
+
 }  // namespace
 
 KnownClasses KnownClasses::find(const Gil& gil) {
@@ -70,6 +97,7 @@ Kind Kinds::find(Object* type) const {
     if (name && strcmp(name, "functools._lru_cache_wrapper") == 0) return Kind::lru_cache;
     if (name && is_arrow_class(name)) return Kind::arrow;
   }
+  if (is_cpp_class(gil_, type)) return Kind::cpp_object;
   if ((flags & type_flags::kHeapType) != 0) return Kind::other;
   const char* name = gil_->PyExceptionClass_Name(type);
   if (!name) return Kind::other;

@@ -43,6 +43,7 @@ enum class Kind : uint8_t {
   context_map,  // what a context keeps its values in
   dataset,      // of torch.utils.data
   kv_cache,     // of transformers, a layer of one too
+  cpp_object,   // of a C++ class: torch's own, or made by pybind11 or nanobind
 };
 
 // The program's classes that matter; each may be null.

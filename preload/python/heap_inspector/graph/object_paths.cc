@@ -26,8 +26,8 @@ std::optional<Root> ObjectPaths::root(uint32_t object) const {
 }
 
 bool ObjectPaths::spread() {
-  for (size_t next = 0; next < queue_.size() && !limits_.reached(); ++next) {
-    const uint32_t object = queue_[next];
+  for (; followed_ < queue_.size() && !limits_.reached(); ++followed_) {
+    const uint32_t object = queue_[followed_];
     for (const uint32_t child : graph_.references(object)) {
       if (parent_[child] != kNone || limits_.reached()) continue;
       if (!queue_.push(child)) {
@@ -38,7 +38,7 @@ bool ObjectPaths::spread() {
       depth_[child] = depth_[object] + 1;
     }
   }
-  queue_.clear();
+  followed_ = queue_.size();
   return limits_.part_stop() == LookLimits::Stop::none;
 }
 

@@ -54,6 +54,8 @@ class ObjectPaths {
     const auto found = other_parents_.find(object);
     return found == other_parents_.end() ? parent_[object] - kFirst : found->second;
   }
+  // Before it on its shortest chain, of which it is not the root.
+  uint32_t nearest_parent(uint32_t object) const { return parent_[object] - kFirst; }
   // Of a reached object: the root of its shortest chain.
   uint32_t root_object_of(uint32_t object) const {
     while (!is_root(object)) object = parent_[object] - kFirst;
@@ -64,6 +66,8 @@ class ObjectPaths {
     return roots_[parent_[root_object_of(object)] & ~kRootBit].kind;
   }
   uint32_t depth(uint32_t object) const { return depth_[object]; }
+  // All that were reached, each after its nearest parent.
+  const PageArray<uint32_t>& order() const { return queue_; }
 
   // A chain that is better than the shortest: a module is named by the module that registers it.
   void prefer_parent(uint32_t object, uint32_t parent) { other_parents_[object] = parent; }
@@ -88,6 +92,7 @@ class ObjectPaths {
   PageArray<uint32_t> parent_;  // kNone, kClosed, kFirst + number of an object, or kRootBit and number of a root
   PageArray<uint32_t> depth_;
   PageArray<uint32_t> queue_;
+  size_t followed_ = 0;  // of the queue
   bool ready_;
   std::unordered_map<uint32_t, uint32_t> other_parents_;
 };

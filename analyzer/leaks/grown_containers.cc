@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "leaks/grown_containers.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "leaks/growth.h"
+
+namespace tensorscope::analyzer {
+
+namespace {
+
+// Which container it is, in every dump.
+struct Place {
+  uint8_t root;
+  std::string scope, text;
+  Beginning begin;
+  auto operator<=>(const Place&) const = default;
+};
+
+struct Found {
+  Place place;
+  ContainerGrowth growth;
+};
+
+// A key, an attribute or an index of it leads to the other.
+bool is_inside(const Place& inner, const Place& outer) {
+  const size_t length = outer.text.size();
+  if (inner.root != outer.root || inner.scope != outer.scope || inner.begin != outer.begin) return false;
+  if (inner.text.size() <= length || !inner.text.starts_with(outer.text)) return false;
+  return std::string(".[{ ").find(inner.text[length]) != std::string::npos;
+}
+
+// "train.py: rows (list of dict)"
+std::string full_name(const ObjectContainer& row) {
+  std::string what = row.type_name;
+  if (!what.empty() && !row.entry_type.empty()) what += " of " + row.entry_type;
+  return what.empty() ? row.line() : row.line() + " (" + what + ")";
+}
+
+// By place; empty where not every dump has all of them.
+std::vector<Found> all_containers(const std::vector<View>& views) {
+  std::map<Place, ContainerGrowth> places;
+  for (size_t i = 0; i < views.size(); ++i) {
+    const References& references = views[i].dump.references;
+    if (!references.has_containers || !references.containers_detail.empty()) return {};
+    for (const ObjectContainer& row : references.containers) {
+      ContainerGrowth& growth = places[{row.root, row.scope, row.text, row.begin}];
+      growth.bytes.resize(views.size());
+      growth.entries.resize(views.size());
+      growth.cpp_objects.resize(views.size());
+      growth.bytes[i] += row.bytes;
+      growth.entries[i] += row.entries;
+      growth.cpp_objects[i] += row.cpp_objects;
+      growth.name = full_name(row);
+      growth.short_name = row.line();
+      if (!row.cpp_type.empty()) growth.cpp_type = row.cpp_type;
+    }
+  }
+  std::vector<Found> all;
+  for (auto& [place, growth] : places) all.push_back({place, std::move(growth)});
+  return all;
+}
+
+bool has_more_growth(const Found& a, const Found& b) { return a.growth.added_bytes() > b.growth.added_bytes(); }
+
+// Those that have no other of these around them, the largest growth first.
+std::vector<const Found*> outermost(const std::vector<const Found*>& some) {
+  std::vector<const Found*> result;
+  for (const Found* each : some) {
+    const bool part = std::any_of(some.begin(), some.end(),
+                                  [&](const Found* other) { return is_inside(each->place, other->place); });
+    if (!part) result.push_back(each);
+  }
+  return result;
+}
+
+// The container itself, or those inside it that have most of what it grew by.
+void add_innermost(const Found& outer, const std::vector<const Found*>& some, std::vector<ContainerGrowth>& out) {
+  constexpr int64_t kMost = 3, kOf = 4;
+  std::vector<const Found*> inside;
+  for (const Found* each : some) {
+    if (is_inside(each->place, outer.place)) inside.push_back(each);
+  }
+  const std::vector<const Found*> parts = outermost(inside);
+  int64_t sum = 0;
+  for (const Found* part : parts) sum += part->growth.added_bytes();
+  if (parts.empty() || sum * kOf < outer.growth.added_bytes() * kMost) {
+    out.push_back(outer.growth);
+    return;
+  }
+  for (const Found* part : parts) add_innermost(*part, inside, out);
+}
+
+// Whether `some` becomes more as `counts` does, `each` of the one for one of the other.
+bool keeps_step(const std::vector<uint64_t>& some, const std::vector<uint64_t>& counts, int64_t each) {
+  for (size_t i = 1; i < counts.size(); ++i) {
+    const int64_t expected = int64_t(some[i] - some[i - 1]) * each, added = int64_t(counts[i] - counts[i - 1]);
+    if (std::abs(added - expected) > each) return false;
+  }
+  return true;
+}
+
+bool in_step(const std::vector<uint64_t>& objects, const std::vector<uint64_t>& counts) {
+  const auto all_objects = int64_t(objects.back() - objects.front()), all = int64_t(counts.back() - counts.front());
+  if (all_objects <= 0 || all <= 0 || !grows(objects)) return false;
+  const int64_t each = (all + all_objects / 2) / all_objects;  // counts for an object
+  if (each >= 1) return keeps_step(objects, counts, each);
+  return keeps_step(counts, objects, (all_objects + all / 2) / all);
+}
+
+}  // namespace
+
+std::vector<ContainerGrowth> grown_containers(const std::vector<View>& views) {
+  std::vector<Found> all = all_containers(views);
+  std::erase_if(all, [](const Found& found) { return !grows(found.growth.bytes); });
+  std::stable_sort(all.begin(), all.end(), has_more_growth);
+  std::vector<const Found*> some;
+  for (const Found& found : all) some.push_back(&found);
+  std::vector<ContainerGrowth> result;
+  for (const Found* outer : outermost(some)) add_innermost(*outer, some, result);
+  std::stable_sort(result.begin(), result.end(), [](const ContainerGrowth& a, const ContainerGrowth& b) {
+    return a.added_bytes() > b.added_bytes();
+  });
+  return result;
+}
+
+std::vector<ContainerGrowth> containers_in_step(const std::vector<View>& views, const std::vector<uint64_t>& counts) {
+  constexpr size_t kMost = 3;
+  std::vector<Found> all = all_containers(views);
+  std::erase_if(all, [&](const Found& found) { return !in_step(found.growth.cpp_objects, counts); });
+  std::vector<ContainerGrowth> result;
+  for (const Found& found : all) {
+    const bool around = std::any_of(all.begin(), all.end(),
+                                    [&](const Found& other) { return is_inside(other.place, found.place); });
+    if (!around && result.size() < kMost) result.push_back(found.growth);
+  }
+  return result;
+}
+
+}  // namespace tensorscope::analyzer

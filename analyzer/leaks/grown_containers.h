@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Containers of plain Python objects, compared from dump to dump: which grew in every interval, and which got more
+// objects of C++ in step with something else that grew.
+//
+// Context: any.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "memory/grouping.h"
+
+namespace tensorscope::analyzer {
+
+// One container in every dump; 0 where a dump has no row of it, since it was small then.
+struct ContainerGrowth {
+  std::string name;        // "train.py: rows (list of dict)"
+  std::string short_name;  // "train.py: rows"
+  std::vector<uint64_t> bytes, entries, cpp_objects;
+  std::string cpp_type;
+
+  int64_t added_bytes() const { return int64_t(bytes.back() - bytes.front()); }
+};
+
+// Those that became larger in every interval, the largest growth first. None is part of another: of a container and
+// what it has inside, it is the inner ones where these have three quarters of the growth or more. Empty where a dump
+// has no rows of containers, or not those of all of Python.
+std::vector<ContainerGrowth> grown_containers(const std::vector<View>& views);
+
+// Those whose objects of C++ became more in every interval by as many as `counts` did, or by a multiple or a fraction
+// that is the same in each, up to one of them more or less; at most three, and the innermost of those
+// that have each other inside.
+std::vector<ContainerGrowth> containers_in_step(const std::vector<View>& views, const std::vector<uint64_t>& counts);
+
+}  // namespace tensorscope::analyzer

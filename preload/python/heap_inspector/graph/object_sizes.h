@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many bytes an object takes, by its type's layout and what stands in it: as __sizeof__ of Python's own types says,
+// with the collector's header, rounded up as Python's allocator does. Buffers of numpy's arrays and of array.array
+// count; what other C code allocates is not known.
+//
+// Layouts that changed between series are compared with __sizeof__ once (check_sizes()). Of a dict it is what one takes
+// that was filled entry by entry.
+//
+// Context: heap inspector. Runs no code of the program.
+#pragma once
+
+#include <cstdint>
+
+#include "python/heap_inspector/graph/object_kinds.h"
+#include "python/interpreter.h"
+
+namespace tensorscope::python::heap_inspector {
+
+// Context: heap inspector, once, before the first look.
+void check_sizes(const Gil& gil);
+
+class ObjectSizes {
+ public:
+  ObjectSizes(const Gil& gil, const KnownClasses& classes);
+  uint64_t bytes(const Object* object);
+
+ private:
+  enum class Layout : uint8_t { fixed, variable, text, integer, bytearray, list, dict, set, deque, ndarray, array };
+  struct Remembered {
+    const Object* type = nullptr;
+    Layout layout = Layout::fixed;
+    bool collected = false;
+    uint32_t basic = 0, item = 0;
+  };
+  Remembered remember(Object* type) const;
+  uint64_t beside_the_basic(const Object* object, const Remembered& type) const;
+
+  const Gil& gil_;
+  Object* const array_;  // numpy.ndarray, null where its layout is not known
+  Remembered recent_[1024];
+};
+
+}  // namespace tensorscope::python::heap_inspector
