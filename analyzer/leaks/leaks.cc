@@ -223,8 +223,8 @@ Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   result.weak = analysis.timeline().weak();
   for (auto* family : {find_tracebacks, find_graph_cycles, find_cycles, find_small_views, find_autocast_cache,
                        find_kept_graphs, find_gone_parameters, find_state_of_parameters, find_two_dtypes,
-                       find_larger_tensors, find_containers, find_unfinished_calls, find_stray_leaves,
-                       find_cpp_storage, find_seldom_larger, find_loose_nodes, find_process_memory, find_child_processes}) {
+                       find_larger_tensors, find_containers, find_unfinished_calls, find_stray_leaves, find_cpp_storage,
+                       find_seldom_larger, find_loose_nodes, find_process_memory, find_child_processes}) {
     family(analysis);
   }
   result.findings = analysis.take_findings();
