@@ -145,6 +145,11 @@ bool names_one(const std::string& text) { return !text.ends_with('>') && without
 
 std::string container_of(const std::string& form) { return form.substr(0, form.find('*')); }
 
+std::string owner_of(const std::string& form) {
+  const std::string container = container_of(form);
+  return container.substr(0, container.find_last_not_of("[{.") + 1);
+}
+
 namespace {
 
 bool fits_part(std::string_view name, std::string_view pattern) {

@@ -28,6 +28,10 @@ bool names_one(const std::string& text);
 // "cache[", "head.next": what forms of references into one container have in common, before the first index.
 std::string container_of(const std::string& form);
 
+// "cache", "head", "memory": that object itself, however its entries are reached ("cache (key)", "cache[*]",
+// "cache.*").
+std::string owner_of(const std::string& form);
+
 // Whether a form is that of the pattern, in whose parts "*" is any text.
 bool fits(const std::string& form, const std::string& pattern);
 

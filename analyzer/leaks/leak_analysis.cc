@@ -260,9 +260,11 @@ std::vector<Series> LeakAnalysis::joined_by_container(const std::vector<const Se
     const Series& series = *each;
     // Layers of one network are named together.
     const std::string form = with_any_number(series.form);
-    const auto key = std::tuple(series.example.root, series.example.scope, container_of(form), series.beginnings);
+    const auto key = std::tuple(series.example.root, series.example.scope, owner_of(form), series.beginnings);
     const auto [found, added] = all.try_emplace(key, series);
-    if (!added) join_container(series, found->second);
+    if (added) continue;
+    if (container_of(form) != container_of(with_any_number(found->second.form))) found->second.keys_too = true;
+    join_container(series, found->second);
   }
   std::vector<Series> result;
   for (auto& [key, series] : all) result.push_back(std::move(series));
@@ -381,7 +383,10 @@ std::string LeakAnalysis::label(const Series& series) const {
     for (const Reference& row : last().dump.references.of(tensor)) {
       if (!holds(row) || !is_of(row, series)) continue;
       Reference named = row;
-      if (series.several) named.text = entry_of(row.text);
+      if (series.several) {
+        named.text = series.keys_too ? owner_of(form_of(row)) : entry_of(row.text);
+        named.role = series.example.role;
+      }
       if (of_several_waiting_calls(series)) named.scope = series.example.scope;
       texts.push_back(named.text);
       lines.push_back(named.line());
