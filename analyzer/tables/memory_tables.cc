@@ -246,6 +246,38 @@ constexpr Column kMappings[] = {
      [](InputFile& file, const Row& row, ColumnData& column) { column.int64(mapping_at(file, row).anonymous); }},
 };
 
+const analyzer::ObjectContainer& container_at(InputFile& file, const Row& row) {
+  return file.dump().references.containers[row.index];
+}
+
+constexpr Column kContainers[] = {
+    kDumpColumn,
+    {"name", text, "how a person would write it",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.text(container_at(file, row).line()); }},
+    {"type", dictionary, "its Python class",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       text_or_null(column, container_at(file, row).type_name);
+     }},
+    {"entries", int64, "elements, keys or attributes",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       column.int64(int64_t(container_at(file, row).entries));
+     }},
+    {"entry_type", dictionary, "class of most of its entries; null: it has none",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       text_or_null(column, container_at(file, row).entry_type);
+     }},
+    {"bytes", int64, "of Python's objects that go away with it, itself included, without tensors",
+     [](InputFile& file, const Row& row, ColumnData& column) { column.int64(int64_t(container_at(file, row).bytes)); }},
+    {"cpp_objects", int64, "objects of C++ classes that go away with it",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       column.int64(int64_t(container_at(file, row).cpp_objects));
+     }},
+    {"cpp_type", dictionary, "class of one of these; null: there are none",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       text_or_null(column, container_at(file, row).cpp_type);
+     }},
+};
+
 template <typename Count>
 void each_of_device(InputFile& file, const VisitRow& visit, Count count) {
   const std::vector<DeviceMemory>& devices = file.dump().device_memory;
@@ -275,6 +307,8 @@ constexpr Table kMemoryTables[] = {
      [](InputFile& file, const VisitRow& visit) { each_index(file.dump().launches.size(), visit); }},
     {"mappings", "The process's memory by file.", FileKind::dump, kMappings,
      [](InputFile& file, const VisitRow& visit) { each_index(file.dump().process_parts.mappings.size(), visit); }},
+    {"containers", "Containers of plain Python objects, the largest.", FileKind::dump, kContainers,
+     [](InputFile& file, const VisitRow& visit) { each_index(file.dump().references.containers.size(), visit); }},
 };
 
 }  // namespace

@@ -104,6 +104,13 @@ struct TensorObjectSpec {
   bool optimized = false, trained = false;
 };
 
+// Of plain Python objects, by what goes away with it.
+struct ContainerSpec {
+  std::string text, scope = "train.py", type_name = "list", entry_type{}, cpp_type{};
+  uint64_t bytes = 0, entries = 0, cpp_objects = 0;
+  format::ReferenceRoot root = format::ReferenceRoot::global;
+};
+
 struct FailureSpec {
   format::FailureKind kind = format::FailureKind::device;
   format::MemoryLimit limit = format::MemoryLimit::device;
@@ -195,6 +202,8 @@ class DumpBuilder {
   bool names_complete = true;
   // The graph's and the references' chunks are there once something was added to them, or where these say so.
   bool has_graph = false, graph_complete = true, has_references = false, references_complete = true;
+  // Of containers' rows: whether the dump says anything of them, and whether all are there.
+  bool has_containers = false, containers_complete = true;
   // The source lines' chunk is there once a file was added, or where this says so.
   bool has_sources = false, sources_complete = true;
   std::string sources_detail;
@@ -223,6 +232,7 @@ class DumpBuilder {
   void slot_name(std::string_view class_name, uint16_t ordinal, std::string_view name);
   void reference(const ReferenceSpec& reference);
   void tensor_object(const TensorObjectSpec& object);
+  void container(const ContainerSpec& container) { containers_.push_back(container); }
   void node_reference(uint32_t node, std::string_view text, std::string_view scope,
                       format::ReferenceRoot root = format::ReferenceRoot::global);
   void forget_graph() { graph_.clear(); }
@@ -290,6 +300,7 @@ class DumpBuilder {
     format::ReferenceRoot root;
   };
   std::vector<NodeReferenceRow> node_references_;
+  std::vector<ContainerSpec> containers_;
   std::vector<FailureSpec> failure_;  // one or none
   std::vector<DeviceMemorySpec> device_memory_;
   std::vector<format::RuntimeBlock> runtime_blocks_;

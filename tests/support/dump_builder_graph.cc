@@ -127,6 +127,11 @@ Chunk DumpBuilder::reference_chunk() const {
   for (const NodeReferenceRow& row : node_references_) {
     nodes.emplace_back(texts(row.text), texts(row.scope), row.node, row.root);
   }
+  std::vector<format::Container> containers;
+  for (const ContainerSpec& row : containers_) {
+    containers.emplace_back(row.bytes, row.entries, row.cpp_objects, texts(row.text), texts(row.scope),
+                            texts(row.type_name), texts(row.entry_type), texts(row.cpp_type), 0, 0, row.root);
+  }
   auto strings = texts.write(fbb);
   auto detail = fbb.CreateString(references_complete ? "" : "there was no time");
   auto reference_rows = fbb.CreateVectorOfStructs(references);
@@ -138,11 +143,15 @@ Chunk DumpBuilder::reference_chunk() const {
   auto beginning_numbers = fbb.CreateVector(begins_at);
   auto slot_rows = fbb.CreateVectorOfStructs(slots);
   auto node_rows = fbb.CreateVectorOfStructs(nodes);
+  auto container_rows = fbb.CreateVectorOfStructs(containers);
+  flatbuffers::Offset<flatbuffers::String> containers_detail;
+  if (has_containers) containers_detail = fbb.CreateString(containers_complete ? "" : "there was no time");
   return finished(format::kReferences, fbb,
                   format::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows,
                                            slot_rows, node_rows, references_.size(), 0, names_stopped_by,
                                            names_time_limit_ms, names_memory_limit, 0, 0, 0, within_rows, call_rows,
-                                           call_numbers, objects_begun_at, beginning_numbers));
+                                           call_numbers, objects_begun_at, beginning_numbers, 0, 0, container_rows,
+                                           containers_detail));
 }
 
 }  // namespace tensorscope::testing

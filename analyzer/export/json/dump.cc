@@ -66,7 +66,18 @@ Json references(const Dump& dump) {
           {"named", r.named},
           {"time_limit_ms", r.time_limit_ms},
           {"memory_limit", r.memory_limit},
-          {"memory_taken", r.memory_taken}};
+          {"memory_taken", r.memory_taken},
+          {"containers_complete", r.has_containers && r.containers_detail.empty()}};
+}
+
+Json container(const analyzer::ObjectContainer& row) {
+  return {{"name", row.line()},
+          {"type", text_or_null(row.type_name)},
+          {"entries", row.entries},
+          {"entry_type", text_or_null(row.entry_type)},
+          {"bytes", row.bytes},
+          {"cpp_objects", row.cpp_objects},
+          {"cpp_type", text_or_null(row.cpp_type)}};
 }
 
 std::string site(const Dump& dump, analyzer::Symbols& symbols, StackTexts& stacks, uint32_t id) {
@@ -104,6 +115,8 @@ void export_json(const Dump& dump, analyzer::Symbols& symbols, std::ostream& out
   write_memory_json(dump, out);
   write_nodes_json(dump, out);
   out << ",\n\"references\":" << text_of(references(dump));
+  write_rows(out, "containers", dump.references.containers.size(),
+             [&](size_t i) { return text_of(container(dump.references.containers[i])); });
   write_graph_json(dump, symbols, out);
   const size_t sites = dump.sites.size() - 1;
   write_rows(out, "sites", sites, [&](size_t i) { return site(dump, symbols, stacks, uint32_t(i + 1)); });

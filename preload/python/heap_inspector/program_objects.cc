@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "python/heap_inspector/foreign/arrow_sizes.h"
 #include "python/heap_inspector/graph/attributes.h"
 #include "python/heap_inspector/graph/object_graph.h"
 #include "python/heap_inspector/graph/object_kinds.h"
@@ -129,7 +130,8 @@ class Look {
     out_.containers_detail = kContainersNotReached;
     begin(kContainers);
     ContainerRows containers(gil_, kinds_, graph_, paths, chains, beginnings, limits_, out_);
-    if (containers.write() && graph_.complete()) out_.containers_detail = "";
+    const bool arrow = add_arrow_memory(gil_, facts_.sizes.get(), graph_, limits_);
+    if (containers.write() && arrow && graph_.complete()) out_.containers_detail = "";
   }
 
   // Where the program's own objects begin, and what gc.freeze() may have hidden with nothing that refers to it but the

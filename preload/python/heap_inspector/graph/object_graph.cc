@@ -148,6 +148,10 @@ uint64_t ObjectGraph::plain_bytes(Object* object, int depth) const {
   return sum;
 }
 
+void ObjectGraph::add_own(uint32_t i, uint64_t bytes) {
+  if (i < units_.size()) units_[i] = uint32_t(std::min<uint64_t>(units_[i] + bytes / kUnit, UINT32_MAX));
+}
+
 // Of what the collector does not know: whether it is an object of the graph. Adds up what is not.
 bool ObjectGraph::note_plain(Object* child, uint64_t& own, uint32_t& cpp_objects) {
   const Kind kind = kind_of(child);

@@ -61,6 +61,8 @@ class ObjectGraph {
   uint32_t inside_references(uint32_t i) const { return nodes_[i].inside; }
   // What it takes, in units of 16 bytes, with what it alone refers to and is no object of the graph. 0: not known.
   uint32_t own_units(uint32_t i) const { return i < units_.size() ? units_[i] : 0; }
+  // What C code has allocated for it, as far as that is known.
+  void add_own(uint32_t i, uint64_t bytes);
   // Objects of C++ that are it, or that it refers to and are no objects of the graph; in the order of objects.
   struct CppObjects {
     uint32_t object, count;

@@ -32,6 +32,8 @@ class FakeObjects {
             return 0;
           }));
     api_.series = 312;
+    api_.PyExceptionClass_Name = [](Object*) { return "Fake"; };
+    api_.PyType_IsSubtype = [](Object* type, Object* other) { return int(type == other); };
     api_.PyUnstable_GC_VisitObjects = [](Visit visit, void* context) {
       for (Whole& object : listing_->objects_) {
         if (!object.hidden && visit(object.address(), context) == 0) return;

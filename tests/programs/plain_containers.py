@@ -1,0 +1,74 @@
+"""Containers of plain Python objects: some stay as they are (their sizes by sys.getsizeof are printed), and in each step
+a list of dictionaries, an object's list with its index, and futures whose results C++ keeps become more."""
+import array
+import collections
+import json
+import os
+import sys
+
+import numpy as np
+import torch
+
+import leak_steps
+
+
+def rounded(size):
+    return (size + 15) // 16 * 16
+
+
+def size_of(container, entries):
+    return rounded(sys.getsizeof(container)) + sum(rounded(sys.getsizeof(entry)) for entry in entries)
+
+
+class Store:
+    """The same records twice: in a list, and by number."""
+
+    def __init__(self):
+        self.records = []
+        self.by_number = {}
+
+    def add(self, number):
+        record = [os.urandom(8_000), f"record {number}"]
+        self.records.append(record)
+        self.by_number[number] = record
+
+
+@torch.jit.script
+def double(values: torch.Tensor):
+    return values * 2
+
+
+blobs = [os.urandom(5_000 + number) for number in range(100)]
+short = [f"text {number}" * 3 for number in range(2_000)]
+wide = ["\u20ac" * (20 + number % 7) for number in range(2_000)]
+waiting = collections.deque(f"message {number}" * 5 for number in range(1_000))
+names = {f"member {number}" * 4 for number in range(1_000)}
+numbers = [10 ** 12 + number for number in range(3_000)]
+arrays = [np.ones(1_000 + number) for number in range(50)]
+matrix = np.ones((300, 70), dtype=np.int16).T
+doubles = array.array("d", range(20_000))
+nested = [(number + 0.5, f"pair {number}") for number in range(3_000)]
+shared = [blobs[number % 100] for number in range(10_000)]
+rows, pending, store = [], [], Store()
+
+sizes = {
+    "blobs": rounded(sys.getsizeof(blobs)), "shared": rounded(sys.getsizeof(shared)),  # each of the two keeps the bytes
+    "short": size_of(short, short), "wide": size_of(wide, wide), "waiting": size_of(waiting, waiting),
+    "names": size_of(names, names), "numbers": size_of(numbers, numbers), "arrays": size_of(arrays, arrays),
+    "matrix": 300 * 70 * 2, "doubles": 20_000 * 8,
+    "nested": size_of(nested, nested) + sum(rounded(sys.getsizeof(part)) for pair in nested for part in pair),
+}
+
+
+def step(number):
+    rows.extend({"step": 10 ** 9 + number, "loss": number / 3 + part, "note": f"{number}: {part}" * 3} for part in range(600))
+    for part in range(3):
+        store.add(number * 10 + part)
+    with torch.no_grad():
+        future = torch.jit.fork(double, torch.ones(4_096))
+    torch.jit.wait(future)
+    pending.append(future)
+
+
+leak_steps.run(step)
+print(json.dumps(sizes))

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "leaks/grown_containers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scene.h"
+
+namespace tensorscope::analyzer {
+namespace {
+
+using testing::ContainerSpec;
+using testing::Dumps;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::Scene;
+
+constexpr uint64_t kMiB = 1 << 20;
+
+ContainerSpec container(const std::string& text, uint64_t bytes, uint64_t entries, uint64_t cpp_objects = 0) {
+  ContainerSpec row;
+  row.text = text;
+  row.bytes = bytes;
+  row.entries = entries;
+  row.cpp_objects = cpp_objects;
+  if (cpp_objects > 0) row.cpp_type = "Future";
+  return row;
+}
+
+std::vector<std::string> names(const std::vector<ContainerGrowth>& containers) {
+  std::vector<std::string> names;
+  for (const ContainerGrowth& each : containers) names.push_back(each.short_name);
+  return names;
+}
+
+// malloc's memory becomes more by 4 MiB in 10 steps, outside of tensors; the program's containers are what a test says.
+Dumps run(const Dumps::Program& containers, bool complete = true) {
+  return Dumps([&](Scene& scene) {
+    scene.builder.heap_in_use = 100 * kMiB + uint64_t(scene.steps()) * 4 * kMiB / 10;
+    scene.builder.has_containers = true;
+    scene.builder.containers_complete = complete;
+    scene.kept(testing::serial_at(scene.steps(), 1), 4, scene.site(1), "batch");
+    containers(scene);
+  });
+}
+
+TEST(GrownContainers, HoldWhatGrewOutsideTensors) {
+  Dumps dumps = run([](Scene& scene) {
+    const auto steps = uint64_t(scene.steps());
+    scene.builder.container(container("rows", steps * 380 << 10, steps * 100));
+    scene.builder.container(container("table", 50 * kMiB, 7));
+  });
+  ASSERT_THAT(dumps.kinds(), ElementsAre("process-memory"));
+  const LeakFinding& finding = dumps.only();
+  EXPECT_THAT(finding.holders, ElementsAre("train.py: rows (list)"));
+  EXPECT_EQ(finding.growth.bytes, (std::vector<uint64_t>{3800 << 10, 7600 << 10, 11400 << 10}));
+  EXPECT_EQ(finding.growth.count, (std::vector<uint64_t>{1000, 2000, 3000}));
+  EXPECT_EQ(finding.advice, Advice::bound_container);
+  const auto rest = std::find_if(finding.evidence.begin(), finding.evidence.end(),
+                                 [](const Fact& fact) { return fact.kind == FactKind::in_no_container; });
+  ASSERT_NE(rest, finding.evidence.end());
+  EXPECT_EQ(rest->values, (std::vector<uint64_t>{(8 * 1024 - 7600) << 10}));
+}
+
+TEST(GrownContainers, AreEvidenceAloneWhereTheyHaveLess) {
+  Dumps dumps = run([](Scene& scene) {
+    scene.builder.container(container("rows", uint64_t(scene.steps()) * 80 << 10, uint64_t(scene.steps())));
+  });
+  ASSERT_THAT(dumps.kinds(), ElementsAre("process-memory"));
+  EXPECT_THAT(dumps.only().holders, IsEmpty());
+  EXPECT_EQ(dumps.only().advice, Advice::process_part);
+  EXPECT_EQ(dumps.only().growth.added_bytes(), int64_t(8 * kMiB));
+  EXPECT_EQ(dumps.only().evidence.front().name, "train.py: rows");
+}
+
+TEST(GrownContainers, AreTheInnermostThatGrew) {
+  Dumps dumps = run([](Scene& scene) {
+    const auto steps = uint64_t(scene.steps());
+    scene.builder.container(container("trainer", 30 * kMiB + steps * 400'000, 12));
+    scene.builder.container(container("trainer.log", steps * 200'000, steps));
+    scene.builder.container(container("trainer.log[0]", 20 << 10, 3));
+    scene.builder.container(container("trainer.times", steps * 190'000, steps));
+    scene.builder.container(container("trainers", steps * 1000, steps));
+  });
+  EXPECT_THAT(names(grown_containers(dumps.views())), ElementsAre("train.py: trainer.log", "train.py: trainer.times",
+                                                                  "train.py: trainers"));
+}
+
+TEST(GrownContainers, AreTheOuterOneWhereMuchIsInNoneInside) {
+  Dumps dumps = run([](Scene& scene) {
+    const auto steps = uint64_t(scene.steps());
+    scene.builder.container(container("store", steps * 400'000, 2));
+    scene.builder.container(container("store.by_id", steps * 50'000, steps));
+  });
+  EXPECT_THAT(names(grown_containers(dumps.views())), ElementsAre("train.py: store"));
+}
+
+TEST(GrownContainers, AreNotKnownWhereADumpDoesNotHaveThemAll) {
+  Dumps dumps = run([](Scene& scene) { scene.builder.container(container("rows", uint64_t(scene.steps()), 1)); }, false);
+  EXPECT_THAT(grown_containers(dumps.views()), IsEmpty());
+}
+
+// What C++ alone holds: a tensor for each of two futures that a list gets in a step.
+Dumps run_with_futures(const std::function<uint64_t(uint64_t)>& futures_after) {
+  return Dumps([&](Scene& scene) {
+    scene.builder.has_containers = true;
+    const auto steps = uint64_t(scene.steps());
+    for (int step = 1; step <= scene.steps(); ++step) {
+      scene.add(scene.plain(testing::serial_at(step, 1), 4096, scene.site(7)));
+    }
+    scene.builder.container(container("pending", 20 << 10, steps, futures_after(steps)));
+    scene.builder.container(container("ops", 20 << 10, 12, 12));
+  });
+}
+
+TEST(GrownContainers, OfObjectsOfCppThatComeWithItsTensorsHoldThem) {
+  for (const uint64_t each : {1, 2, 5}) {
+    Dumps dumps = run_with_futures([&](uint64_t steps) { return steps * each; });
+    ASSERT_THAT(dumps.kinds(), ElementsAre("cpp-only"));
+    EXPECT_THAT(dumps.only().holders, ElementsAre("train.py: pending (list)"));
+    EXPECT_EQ(dumps.only().advice, Advice::bound_cpp_objects);
+  }
+}
+
+TEST(GrownContainers, OfObjectsOfCppThatComeAtOtherTimesDoNot) {
+  Dumps dumps = run_with_futures([](uint64_t steps) { return steps * steps / 10; });
+  ASSERT_THAT(dumps.kinds(), ElementsAre("cpp-only"));
+  EXPECT_THAT(dumps.only().holders, IsEmpty());
+  EXPECT_EQ(dumps.only().advice, Advice::bound_cpp);
+}
+
+}  // namespace
+}  // namespace tensorscope::analyzer
