@@ -7,6 +7,7 @@
 #include "leaks/grown_containers.h"
 #include "leaks/leak_analysis.h"
 #include "leaks/narrowed.h"
+#include "leaks/second_owners.h"
 
 namespace tensorscope::analyzer {
 
@@ -135,6 +136,7 @@ void find_container(LeakAnalysis& analysis, const Series& series) {
     finding.evidence.push_back({FactKind::entries_with_grad_fn, {nodes.size()}});
     finding.evidence.push_back({FactKind::graphs_of_entries, {graphs}});
   }
+  note_second_owners(analysis, series, finding);
   // What goes away with it is explained by it, and a member whatever else holds it.
   finding.tensors = std::move(kept.tensors);
   finding.tensors.insert(finding.tensors.end(), members.begin(), members.end());

@@ -99,9 +99,9 @@ enum class FactKind : uint8_t {
   container_entries,  // likewise
   in_no_container,    // what no container's growth explains
   in_step,            // objects of C++ in the container `name`, which become more whenever such memory is made
-  malloc_unknown,    // no value: not in every dump
-  python_unknown,    // likewise
-  children_unknown,  // likewise
+  malloc_unknown,     // no value: not in every dump
+  python_unknown,     // likewise
+  children_unknown,   // likewise
 };
 bool in_bytes(FactKind kind);
 
@@ -141,7 +141,7 @@ enum class Advice : uint8_t {
   bound_storage,
   optimize_or_freeze,
   cast_on_use,
-  process_part,     // LeakFinding::process_part says which
+  process_part,      // LeakFinding::process_part says which
   look_in_children,  // that have no dumps among these
   bound_cpp_objects  // a container of objects of C++ that grows in step
 };
@@ -176,9 +176,16 @@ struct LeakFinding {
   uint64_t graph_bytes = 0;              // bound_container, bound_cache: what the entries' graphs retain, if it is much
   std::optional<FactKind> process_part;  // of process memory, the part that grew most
   std::vector<Fact> evidence;
-  enum class Counts : uint8_t { tensors, nodes, parameters, entries } counts = Counts::tensors;  // what growth.count counts
+  enum class Counts : uint8_t {
+    tensors,
+    nodes,
+    parameters,
+    entries
+  } counts = Counts::tensors;        // what growth.count counts
   Growth growth;                     // of what is kept, one value a dump; empty: this finding is not about growth
   uint64_t bytes = 0;                // retained size now
+  std::string also_held_by;          // what keeps many of these tensors, too: "": nothing known does
+  uint64_t frees_alone = 0;          // likewise: retained size without what the others keep
   uint32_t site = 0;                 // of the last dump: where it is made, 0: at no one place
   std::vector<uint32_t> tensors;     // of the last dump: what this explains
   std::vector<uint32_t> shared;      // likewise, by number: what something else keeps, too

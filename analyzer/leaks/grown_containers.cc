@@ -70,8 +70,8 @@ bool has_more_growth(const Found& a, const Found& b) { return a.growth.added_byt
 std::vector<const Found*> outermost(const std::vector<const Found*>& some) {
   std::vector<const Found*> result;
   for (const Found* each : some) {
-    const bool part = std::any_of(some.begin(), some.end(),
-                                  [&](const Found* other) { return is_inside(each->place, other->place); });
+    const bool part =
+        std::any_of(some.begin(), some.end(), [&](const Found* other) { return is_inside(each->place, other->place); });
     if (!part) result.push_back(each);
   }
   return result;
@@ -133,8 +133,8 @@ std::vector<ContainerGrowth> containers_in_step(const std::vector<View>& views, 
   std::erase_if(all, [&](const Found& found) { return !in_step(found.growth.cpp_objects, counts); });
   std::vector<ContainerGrowth> result;
   for (const Found& found : all) {
-    const bool around = std::any_of(all.begin(), all.end(),
-                                    [&](const Found& other) { return is_inside(other.place, found.place); });
+    const bool around =
+        std::any_of(all.begin(), all.end(), [&](const Found& other) { return is_inside(other.place, found.place); });
     if (!around && result.size() < kMost) result.push_back(found.growth);
   }
   return result;

@@ -60,12 +60,12 @@ bool write_references(const python::References& references, DumpFile& file) {
   const auto containers = builder.CreateVectorOfStructs(references.containers);
   const auto containers_detail = references.containers_detail ? chunk.string(references.containers_detail) : 0;
   const auto freed = builder.CreateVector(references.freed.data(), references.freed.size());
-  return chunk.append_to(file, format::CreateReferences(
-                                   builder, references.complete, detail, strings, rows, tensors, slots, nodes,
-                                   references.objects, references.gil_ns, references.stopped_by,
-                                   references.time_limit_ms, references.memory_limit, references.memory_taken, ids,
-                                   freed, within, calls, call_of, beginnings, begins_at, node_call_of, node_begins_at,
-                                   containers, containers_detail));
+  return chunk.append_to(
+      file,
+      format::CreateReferences(builder, references.complete, detail, strings, rows, tensors, slots, nodes,
+                               references.objects, references.gil_ns, references.stopped_by, references.time_limit_ms,
+                               references.memory_limit, references.memory_taken, ids, freed, within, calls, call_of,
+                               beginnings, begins_at, node_call_of, node_begins_at, containers, containers_detail));
 }
 
 }  // namespace tensorscope::dump

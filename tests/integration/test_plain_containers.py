@@ -68,6 +68,13 @@ def test_what_grew_is_named(run):
     assert "only ever added" in finding["look_at"]
 
 
+def test_structured_arrays_are_seen_through(run):
+    """`memory` has room for 64 entries, of which one in each step gets a tensor."""
+    finding = next(finding for finding in run.leaks["findings"] if finding["kind"] == "container")
+    assert finding["held_by"].startswith(f"{PROGRAM}: memory[1..30]['state']"), finding
+    assert finding["growth"]["count"] == [10, 20, 30] and finding["bytes"] == 30 * 8_192
+
+
 def test_futures_hold_what_cpp_has(run):
     finding = next(finding for finding in run.leaks["findings"] if finding["kind"] == "cpp-only")
     assert f"{PROGRAM}: pending (list of Future), as far as can be told" == finding["held_by"], finding

@@ -50,6 +50,7 @@ doubles = array.array("d", range(20_000))
 nested = [(number + 0.5, f"pair {number}") for number in range(3_000)]
 shared = [blobs[number % 100] for number in range(10_000)]
 rows, pending, store = [], [], Store()
+memory = np.zeros(64, dtype=[("reward", np.float32), ("state", object)])
 
 sizes = {
     "blobs": rounded(sys.getsizeof(blobs)), "shared": rounded(sys.getsizeof(shared)),  # each of the two keeps the bytes
@@ -68,6 +69,7 @@ def step(number):
         future = torch.jit.fork(double, torch.ones(4_096))
     torch.jit.wait(future)
     pending.append(future)
+    memory[number] = (0.5, torch.ones(2_048))
 
 
 leak_steps.run(step)

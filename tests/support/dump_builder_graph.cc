@@ -146,12 +146,12 @@ Chunk DumpBuilder::reference_chunk() const {
   auto container_rows = fbb.CreateVectorOfStructs(containers);
   flatbuffers::Offset<flatbuffers::String> containers_detail;
   if (has_containers) containers_detail = fbb.CreateString(containers_complete ? "" : "there was no time");
-  return finished(format::kReferences, fbb,
-                  format::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows,
-                                           slot_rows, node_rows, references_.size(), 0, names_stopped_by,
-                                           names_time_limit_ms, names_memory_limit, 0, 0, 0, within_rows, call_rows,
-                                           call_numbers, objects_begun_at, beginning_numbers, 0, 0, container_rows,
-                                           containers_detail));
+  return finished(
+      format::kReferences, fbb,
+      format::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows, slot_rows,
+                               node_rows, references_.size(), 0, names_stopped_by, names_time_limit_ms,
+                               names_memory_limit, 0, 0, 0, within_rows, call_rows, call_numbers, objects_begun_at,
+                               beginning_numbers, 0, 0, container_rows, containers_detail));
 }
 
 }  // namespace tensorscope::testing

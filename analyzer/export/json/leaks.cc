@@ -34,6 +34,8 @@ Json finding_of(const analyzer::View& last, const analyzer::LeakFinding& finding
   return {{"kind", analyzer::name(finding.kind)},
           {"title", text::title(finding.kind)},
           {"held_by", text::holder_phrase(finding)},
+          {"also_held_by", text_or_null(finding.also_held_by)},
+          {"frees_alone", finding.also_held_by.empty() ? Json(nullptr) : Json(finding.frees_alone)},
           {"made_at", place_json(last.places, finding.site)},
           {"memory", std::move(memory)},
           {"look_at", text::advice_phrase(finding)},

@@ -149,7 +149,9 @@ const char* counts_phrase(LeakFinding::Counts counts) {
   return "";
 }
 
-std::string advice_phrase(const LeakFinding& finding) {
+namespace {
+
+std::string own_advice(const LeakFinding& finding) {
   switch (finding.advice) {
     case Advice::copy_view:
       return "keep a copy (view.clone()): a view keeps its whole storage";
@@ -234,6 +236,15 @@ std::string advice_phrase(const LeakFinding& finding) {
              "leaks on those of one child: they name what it keeps";
   }
   return "";
+}
+
+}  // namespace
+
+std::string advice_phrase(const LeakFinding& finding) {
+  const std::string text = own_advice(finding);
+  if (finding.also_held_by.empty()) return text;
+  return fmt::format("{}; alone it frees {}, since {} refers to them, too", text, bytes(finding.frees_alone),
+                     finding.also_held_by);
 }
 
 std::string advice_phrase(const analyzer::GrownPlace& grown) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "python/heap_inspector/graph/object_kinds.h"
 #include "python/heap_inspector/graph/type_fields.h"
@@ -35,16 +36,38 @@ struct ObjectElements {
 };
 ObjectElements elements_of(const Gil& gil, const Object* array, const KnownClasses& classes);
 
+// A structured array's fields that refer to objects. Fields in fields are left out.
+struct ObjectFields {
+  struct Field {
+    std::string name;
+    ptrdiff_t offset;
+  };
+  const char* first = nullptr;
+  size_t count = 0, bytes_each = 0;  // elements; 0: no structured array with its own memory, or no such field
+  std::vector<Field> fields{};
+  Object* at(size_t element, const Field& field) const {
+    return heap_inspector::field<Object*>(first + element * bytes_each, field.offset);
+  }
+};
+ObjectFields object_fields_of(const Gil& gil, Object* array, const KnownClasses& classes);
+
 // "3" or "1, 2": the indexes of an element, which stands at this place in memory.
-std::string element_index(const Object* array, size_t place);
+std::string element_index(const Object* array, size_t place, size_t bytes_each = sizeof(Object*));
 
 // Until f returns false.
 template <typename F>
-void each_referent_of_array(const Gil& gil, const Object* array, const KnownClasses& classes, F f) {
+void each_referent_of_array(const Gil& gil, Object* array, const KnownClasses& classes, F f) {
   if (Object* owner = owner_of_memory(array); owner && !f(owner)) return;
   const ObjectElements elements = elements_of(gil, array, classes);
   for (size_t i = 0; i < elements.count; ++i) {
     if (elements.first[i] && !f(elements.first[i])) return;
+  }
+  const ObjectFields structured = object_fields_of(gil, array, classes);
+  for (size_t i = 0; i < structured.count; ++i) {
+    for (const ObjectFields::Field& field : structured.fields) {
+      Object* object = structured.at(i, field);
+      if (object && !f(object)) return;
+    }
   }
 }
 

@@ -182,7 +182,8 @@ bool ObjectGraph::leads_to_export(Object* container, int depth) const {
   if (size_of_variable(container) > kSmall) return true;  // ma_used of a dict stands at the same place
   bool found = false;
   const auto look = [&](Object* element) {
-    found = is_export(element, kind_of(element)) || (depth < kDeepest && is_collected(element) && leads_to_export(element, depth + 1));
+    found = is_export(element, kind_of(element)) ||
+            (depth < kDeepest && is_collected(element) && leads_to_export(element, depth + 1));
     return !found;
   };
   if (tuple) {
@@ -230,8 +231,8 @@ bool ObjectGraph::look_into(uint32_t i) {
   }
   for (size_t j = first; j < references_.size(); ++j) ++nodes_[references_[j]].inside;
   nodes_[i].all = field<uint32_t>(object, 0);
-  const bool noted = note_own(i, own, cpp_objects) && first_.push(uint32_t(references_.size())) &&
-                     (!kinds_ || kind_.push(kind));
+  const bool noted =
+      note_own(i, own, cpp_objects) && first_.push(uint32_t(references_.size())) && (!kinds_ || kind_.push(kind));
   if (!noted || references_.size() >= UINT32_MAX - 1) limits_.memory_ran_out();
   return noted;
 }

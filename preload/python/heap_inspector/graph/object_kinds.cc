@@ -29,8 +29,8 @@ bool is_value_of_torch(const char* name) {
   return false;
 }
 
-// By its own class's metaclass (pybind11_type, nb_type_0), or by the name that torch's C++ code gave a base of it. Values
-// of an enum are none.
+// By its own class's metaclass (pybind11_type, nb_type_0), or by the name that torch's C++ code gave a base of it.
+// Values of an enum are none.
 bool is_cpp_class(const Gil& gil, Object* type) {
   const bool own_dict = (flags_of(type) & type_flags::kHeapType) != 0;
   if (own_dict && entry(gil, class_dict_of(type), "__entries")) return false;

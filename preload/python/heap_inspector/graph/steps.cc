@@ -228,13 +228,24 @@ void Steps::describe_deque(Object* deque, Wanted& wanted) {
   }
 }
 
-void Steps::describe_array(const Object* array, Wanted& wanted) {
+void Steps::describe_array(Object* array, Wanted& wanted) {
   wanted.offer(owner_of_memory(array), ReferenceKind::content);
   const ObjectElements elements = elements_of(gil_, array, classes_);
   for (size_t i = 0; i < elements.count && !wanted.done(); ++i) {
     Object* element = elements.first[i];
     if (ReferenceEdge* step = element ? wanted.find(element) : nullptr) {
       wanted.fill(step, ReferenceKind::object_key, "[" + element_index(array, i) + "]");
+    }
+  }
+  const ObjectFields structured = object_fields_of(gil_, array, classes_);
+  for (size_t i = 0; i < structured.count && !wanted.done(); ++i) {
+    for (const ObjectFields::Field& field : structured.fields) {
+      Object* object = structured.at(i, field);
+      ReferenceEdge* step = object ? wanted.find(object) : nullptr;
+      if (!step) continue;
+      const std::string index = element_index(array, i, structured.bytes_each);
+      wanted.fill(step, ReferenceKind::object_key,
+                  fmt::format("[{}]['{}']", index, text_beginning(field.name, kLongestKey)));
     }
   }
 }

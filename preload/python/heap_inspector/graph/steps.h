@@ -82,7 +82,7 @@ class Steps {
   void describe_dict(Object* dict, Wanted& wanted);
   void describe_sequence(Object* sequence, Kind kind, Wanted& wanted);
   void describe_deque(Object* deque, Wanted& wanted);
-  void describe_array(const Object* array, Wanted& wanted);
+  void describe_array(Object* array, Wanted& wanted);
   void describe_lru_cache(Object* function, Wanted& wanted);
   void describe_context_map(Object* map, Wanted& wanted);
   bool told_by(Object* object, PageArray<Object*>& told);

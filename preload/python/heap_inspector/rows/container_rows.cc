@@ -33,8 +33,8 @@ void each_told(Object* object, F f) {
 
 }  // namespace
 
-// What a person puts many things into. What functions, modules and types have is no such thing, and a tensor's memory is
-// told elsewhere.
+// What a person puts many things into. What functions, modules and types have is no such thing, and a tensor's memory
+// is told elsewhere.
 bool ContainerRows::is_container(uint32_t object) const {
   switch (graph_.kind(object)) {
     case Kind::dict:
@@ -147,8 +147,8 @@ const Object* ContainerRows::type_of_entries(uint32_t object) const {
   } else {
     each_told(container, count);
   }
-  const auto most = std::max_element(counts.begin(), counts.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == counts.end() ? nullptr : most->first;
 }
 

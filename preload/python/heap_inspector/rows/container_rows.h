@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which containers of plain Python objects get a row: those with the most bytes, and those with the most objects of C++.
-// A container is where many meet: of a chain of objects that all keep the same, it is the innermost, none of whose
+// Which containers of plain Python objects get a row: those with the most bytes, and those with the most objects of
+// C++. A container is where many meet: of a chain of objects that all keep the same, it is the innermost, none of whose
 // entries has more than half of it.
 //
 // Context: heap inspector.

@@ -82,8 +82,8 @@ TEST(GrownContainers, AreTheInnermostThatGrew) {
     scene.builder.container(container("trainer.times", steps * 190'000, steps));
     scene.builder.container(container("trainers", steps * 1000, steps));
   });
-  EXPECT_THAT(names(grown_containers(dumps.views())), ElementsAre("train.py: trainer.log", "train.py: trainer.times",
-                                                                  "train.py: trainers"));
+  EXPECT_THAT(names(grown_containers(dumps.views())),
+              ElementsAre("train.py: trainer.log", "train.py: trainer.times", "train.py: trainers"));
 }
 
 TEST(GrownContainers, AreTheOuterOneWhereMuchIsInNoneInside) {
@@ -96,7 +96,8 @@ TEST(GrownContainers, AreTheOuterOneWhereMuchIsInNoneInside) {
 }
 
 TEST(GrownContainers, AreNotKnownWhereADumpDoesNotHaveThemAll) {
-  Dumps dumps = run([](Scene& scene) { scene.builder.container(container("rows", uint64_t(scene.steps()), 1)); }, false);
+  Dumps dumps =
+      run([](Scene& scene) { scene.builder.container(container("rows", uint64_t(scene.steps()), 1)); }, false);
   EXPECT_THAT(grown_containers(dumps.views()), IsEmpty());
 }
 
