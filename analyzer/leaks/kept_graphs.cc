@@ -67,7 +67,7 @@ uint64_t growth_of(const std::vector<uint64_t>& values) {
   return values.back() - std::min(values.front(), values.back());
 }
 
-std::string_view class_of(const Dump& dump, uint32_t tensor) { return dump.tensors[tensor].grad_fn_name; }
+std::string_view class_of(const Dump& dump, uint32_t tensor) { return dump.tensors[tensor].grad_fn_name.str(); }
 
 LeakFinding finding_of(const LeakAnalysis& analysis, const Series& series, GraphGrowth& graph, bool saved) {
   LeakFinding finding;

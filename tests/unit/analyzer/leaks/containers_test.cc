@@ -554,7 +554,7 @@ TEST(Containers, EntriesOfAModuleDict) {
   // Those that differ in a number alone, as attributes and the entries of a ModuleList do; with those of the first
   // dump.
   for (const auto& [before, after] : {std::pair("bank.image_", ""), {"model.layers.", ".weight"}}) {
-    Dumps numbered([&](Scene& scene) {
+    Dumps numbered([&, before = before, after = after](Scene& scene) {
       scene.kept(serial_at(0, 1), 2048, scene.site(1), "bank.mean");
       scene.kept(serial_at(0, 3), 2048, scene.site(1), "model.head.weight");
       keeps(scene, before, after, ReferenceRoot::global, 1, scene.steps());
