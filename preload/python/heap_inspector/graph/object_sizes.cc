@@ -86,6 +86,8 @@ ObjectSizes::Remembered ObjectSizes::remember(Object* type) const {
   };
   if (flags & type_flags::kText) {
     found.layout = g_texts_are_known ? Layout::text : Layout::fixed;
+    // What a class of the program adds; a text of Python's own may be smaller than its type says.
+    if (g_texts_are_known) found.basic -= std::min(found.basic, uint32_t(basic_size_of(gil_->PyUnicode_Type)));
   } else if (flags & type_flags::kLong) {
     found.layout = g_integers_are_known ? Layout::integer : Layout::fixed;
   } else if (flags & type_flags::kDict) {
@@ -117,7 +119,7 @@ uint64_t ObjectSizes::beside_the_basic(const Object* object, const Remembered& t
     case Layout::variable:
       return uint64_t(std::abs(size_of_variable(object))) * type.item;
     case Layout::text:
-      return std::max(text_bytes(object, gil_->series), uint64_t(type.basic)) - type.basic;
+      return text_bytes(object, gil_->series);
     case Layout::integer:
       return integer_bytes(object, gil_->series) - std::min<uint64_t>(type.basic, 24);
     case Layout::bytearray:  // ob_alloc
