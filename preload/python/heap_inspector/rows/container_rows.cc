@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -129,8 +130,11 @@ uint64_t ContainerRows::entries_of(uint32_t object) const {
       return uint64_t(std::max<ptrdiff_t>(0, field<ptrdiff_t>(container, 24)));  // PySetObject.used
     case Kind::array:
       return elements_of(gil_, container, kinds_.classes()).count;
-    default:
-      return graph_.references(object).size();
+    default: {  // attributes; an object refers to its class, too
+      const std::span<const uint32_t> all = graph_.references(object);
+      return uint64_t(std::count_if(all.begin(), all.end(),
+                                    [&](uint32_t child) { return graph_.object(child) != type_of(container); }));
+    }
   }
 }
 
