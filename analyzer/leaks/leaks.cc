@@ -166,13 +166,28 @@ void leave_memory_to_its_place(const LeakAnalysis& analysis, std::vector<GrownPl
   }
 }
 
+// What holds the earlier data is made while that is still there. A model of the next trial, which is wider, is made
+// when that of the trial before is gone.
+bool replaces_what_is_gone(const LeakAnalysis& analysis, const PlaceGrowth& place) {
+  uint64_t largest = 0;
+  for (const uint32_t tensor : place.tensors) {
+    if (memory_at(analysis, tensor, place))
+      largest = std::max(largest, analysis.bytes_of(analysis.dumps() - 1, {&tensor, 1}));
+  }
+  return largest > 0 && place.peaks.back() < place.growth.bytes.back() + largest / 2;
+}
+
 // Inputs that become larger, and what was made from them afterwards, are no leak.
 void leave_larger_inputs(const LeakAnalysis& analysis, std::vector<GrownPlace>& places) {
   std::vector<uint32_t> tensors;
+  uint64_t first = UINT64_MAX;
   for (const GrownPlace& grown : places) {
-    if (grown.in_place) tensors.insert(tensors.end(), grown.place.tensors.begin(), grown.place.tensors.end());
+    if (!grown.in_place) continue;
+    tensors.insert(tensors.end(), grown.place.tensors.begin(), grown.place.tensors.end());
+    if (!replaces_what_is_gone(analysis, grown.place)) continue;
+    for (const uint32_t tensor : grown.place.tensors) first = std::min(first, made_at(analysis.last(), tensor));
   }
-  const uint64_t first = first_larger_input(analysis.last(), tensors);
+  first = std::min(first, first_larger_input(analysis.last(), tensors));
   for (GrownPlace& grown : places) {
     const auto earliest_serial = [&](uint32_t tensor) { return made_at(analysis.last(), tensor) >= first; };
     if (!grown.in_place || grown.finding != kNone || !std::ranges::all_of(grown.place.tensors, earliest_serial))

@@ -107,6 +107,20 @@ TEST(Growth, OneTensorThatIsMadeLargerEachTime) {
   EXPECT_FALSE(Dumps(grows, {10, 20}).leaks.found());
 }
 
+// A wider model for each trial: it is made when that of the trial before is gone. What is computed with it is larger,
+// too.
+TEST(Growth, LargerOnesThatAreMadeWhenTheFormerIsGoneAreNone) {
+  Dumps trials(
+      [](Scene& scene) {
+        const int64_t floats = scene.steps() * 4096;
+        made_larger(scene, floats, uint64_t(floats) * 4);
+      },
+      {10, 20, 30, 40});
+  ASSERT_EQ(trials.leaks.places.size(), 1u);
+  EXPECT_TRUE(trials.leaks.places[0].in_place && trials.leaks.places[0].larger_input);
+  EXPECT_FALSE(trials.leaks.found());
+}
+
 TEST(Growth, BatchesThatHappenToBeLongerEachTimeAreNone) {
   Dumps run([](Scene& scene) { made_larger(scene, scene.steps() * 4096, 1 << 20); });
   EXPECT_TRUE(run.leaks.places.empty());
