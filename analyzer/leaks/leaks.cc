@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "leaks/larger_inputs.h"
@@ -197,6 +198,56 @@ void leave_larger_inputs(const LeakAnalysis& analysis, std::vector<GrownPlace>& 
   }
 }
 
+// What is made anew and larger each time, and somebody is known to hold.
+bool is_finding(const GrownPlace& grown) {
+  return grown.in_place && grown.counts && grown.finding == kNone && !grown.holder_unknown && !grown.held.empty() &&
+         grown.held_by != Holder::Kind::cpp && grown.held_by != Holder::Kind::unknown;
+}
+
+LeakFinding finding_of(const GrownPlace& grown) {
+  LeakFinding finding;
+  finding.kind = LeakKind::larger_tensor;
+  finding.holders = {grown.held.front().holder};
+  finding.advice = Advice::bound_earlier_data;
+  finding.growth = grown.place.growth;
+  finding.bytes = finding.growth.bytes.back();
+  finding.site = grown.place.site;
+  finding.evidence = {{FactKind::made_anew}, {FactKind::storage_size, finding.growth.bytes}};
+  finding.tensors = grown.place.tensors;
+  return finding;
+}
+
+bool grew_more(const LeakFinding& a, const LeakFinding& b) {
+  const int64_t growth_a = a.growth.added_bytes(), growth_b = b.growth.added_bytes();
+  return growth_a != growth_b ? growth_a > growth_b : a.bytes > b.bytes;
+}
+
+// The largest growth first; places follow their findings.
+void sort_findings(Leaks& leaks) {
+  std::vector<uint32_t> order(leaks.findings.size()), now(leaks.findings.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order,
+                           [&](uint32_t a, uint32_t b) { return grew_more(leaks.findings[a], leaks.findings[b]); });
+  std::vector<LeakFinding> sorted;
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    sorted.push_back(std::move(leaks.findings[order[i]]));
+    now[order[i]] = i;
+  }
+  leaks.findings = std::move(sorted);
+  for (GrownPlace& grown : leaks.places) {
+    if (grown.finding != kNone) grown.finding = now[grown.finding];
+  }
+}
+
+void add_findings_of_places(Leaks& leaks) {
+  for (GrownPlace& grown : leaks.places) {
+    if (!is_finding(grown)) continue;
+    grown.finding = uint32_t(leaks.findings.size());
+    leaks.findings.push_back(finding_of(grown));
+  }
+  sort_findings(leaks);
+}
+
 // Of tensors: memory outside of them is in no live bytes.
 int64_t grown_by(const LeakFinding& finding) {
   const bool outside = finding.kind == LeakKind::process_memory || finding.kind == LeakKind::child_processes;
@@ -213,11 +264,6 @@ GrowthShares growth_shares(const Leaks& leaks) {
 
 size_t count_with_holders(const std::vector<View>& views) {
   return size_t(std::ranges::count_if(views, [](const View& view) { return !view.dump.moment; }));
-}
-
-bool grew_more(const LeakFinding& a, const LeakFinding& b) {
-  const int64_t growth_a = a.growth.added_bytes(), growth_b = b.growth.added_bytes();
-  return growth_a != growth_b ? growth_a > growth_b : a.bytes > b.bytes;
 }
 
 }  // namespace
@@ -272,6 +318,7 @@ Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   }
   leave_memory_to_its_place(analysis, result.places);
   leave_larger_inputs(analysis, result.places);
+  add_findings_of_places(result);
   result.growth = growth_shares(result);
   if (result.found() || result.growth.rest() < int64_t(kMinGrowth)) result.unclear.clear();
   return result;
