@@ -420,6 +420,18 @@ TEST(Containers, WhatMoreAndMoreThreadsKeep) {
   EXPECT_THAT(one.kinds(), ElementsAre());
 }
 
+// Threads of a pool do not end, and are no more than before.
+TEST(Containers, WhatEachThreadOfAPoolKeepsMoreAndMoreOf) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      kept_in(scene, step, "serve.py, thread pool " + std::to_string(step % 3),
+              "local.served[" + std::to_string(step) + "]");
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().advice, Advice::bound_container);
+}
+
 // Both halves of an itertools.tee refer to the same samples; which of the two has the shorter name changes.
 TEST(Containers, OneThatAnEarlierDumpNamesOtherwise) {
   const auto first_name = [](int steps) { return steps < 30 ? "stream[" : "preview["; };
