@@ -56,7 +56,7 @@ sizes = {
     "blobs": rounded(sys.getsizeof(blobs)), "shared": rounded(sys.getsizeof(shared)),  # each of the two keeps the bytes
     "short": size_of(short, short), "wide": size_of(wide, wide), "waiting": size_of(waiting, waiting),
     "names": size_of(names, names), "numbers": size_of(numbers, numbers), "arrays": size_of(arrays, arrays),
-    "matrix": 300 * 70 * 2, "doubles": 20_000 * 8,
+    "matrix": 300 * 70 * 2, "doubles": rounded(sys.getsizeof(doubles)),
     "nested": size_of(nested, nested) + sum(rounded(sys.getsizeof(part)) for pair in nested for part in pair),
 }
 
