@@ -106,9 +106,8 @@ bool keeps_step(const std::vector<uint64_t>& some, const std::vector<uint64_t>& 
 bool in_step(const std::vector<uint64_t>& objects, const std::vector<uint64_t>& counts) {
   const auto all_objects = int64_t(objects.back() - objects.front()), all = int64_t(counts.back() - counts.front());
   if (all_objects <= 0 || all <= 0 || !grows(objects)) return false;
-  const int64_t each = (all + all_objects / 2) / all_objects;  // counts for an object
-  if (each >= 1) return keeps_step(objects, counts, each);
-  return keeps_step(counts, objects, (all_objects + all / 2) / all);
+  if (all < all_objects) return keeps_step(counts, objects, (all_objects + all / 2) / all);
+  return keeps_step(objects, counts, (all + all_objects / 2) / all_objects);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::Scene;
 
-constexpr uint64_t kMiB = 1 << 20;
+constexpr uint64_t kMebibyte = 1 << 20;
 
 ContainerSpec container(const std::string& text, uint64_t bytes, uint64_t entries, uint64_t cpp_objects = 0) {
   ContainerSpec row;
@@ -36,7 +36,7 @@ std::vector<std::string> names(const std::vector<ContainerGrowth>& containers) {
 // malloc's memory becomes more by 4 MiB in 10 steps, outside of tensors; the program's containers are what a test says.
 Dumps run(const Dumps::Program& containers, bool complete = true) {
   return Dumps([&](Scene& scene) {
-    scene.builder.heap_in_use = 100 * kMiB + uint64_t(scene.steps()) * 4 * kMiB / 10;
+    scene.builder.heap_in_use = 100 * kMebibyte + uint64_t(scene.steps()) * 4 * kMebibyte / 10;
     scene.builder.has_containers = true;
     scene.builder.containers_complete = complete;
     scene.kept(testing::serial_at(scene.steps(), 1), 4, scene.site(1), "batch");
@@ -48,7 +48,7 @@ TEST(GrownContainers, HoldWhatGrewOutsideTensors) {
   Dumps dumps = run([](Scene& scene) {
     const auto steps = uint64_t(scene.steps());
     scene.builder.container(container("rows", steps * 380 << 10, steps * 100));
-    scene.builder.container(container("table", 50 * kMiB, 7));
+    scene.builder.container(container("table", 50 * kMebibyte, 7));
   });
   ASSERT_THAT(dumps.kinds(), ElementsAre("process-memory"));
   const LeakFinding& finding = dumps.only();
@@ -69,14 +69,14 @@ TEST(GrownContainers, AreEvidenceAloneWhereTheyHaveLess) {
   ASSERT_THAT(dumps.kinds(), ElementsAre("process-memory"));
   EXPECT_THAT(dumps.only().holders, IsEmpty());
   EXPECT_EQ(dumps.only().advice, Advice::process_part);
-  EXPECT_EQ(dumps.only().growth.added_bytes(), int64_t(8 * kMiB));
+  EXPECT_EQ(dumps.only().growth.added_bytes(), int64_t(8 * kMebibyte));
   EXPECT_EQ(dumps.only().evidence.front().name, "train.py: rows");
 }
 
 TEST(GrownContainers, AreTheInnermostThatGrew) {
   Dumps dumps = run([](Scene& scene) {
     const auto steps = uint64_t(scene.steps());
-    scene.builder.container(container("trainer", 30 * kMiB + steps * 400'000, 12));
+    scene.builder.container(container("trainer", 30 * kMebibyte + steps * 400'000, 12));
     scene.builder.container(container("trainer.log", steps * 200'000, steps));
     scene.builder.container(container("trainer.log[0]", 20 << 10, 3));
     scene.builder.container(container("trainer.times", steps * 190'000, steps));
