@@ -100,7 +100,7 @@ def test_python_objects(tmp_path):
     known = (truth[1]["python"][1] - truth[0]["python"][1]) / MIB
     assert known > 64
     assert growth(found, IN_USE) == pytest.approx(known, abs=2)
-    assert "tracemalloc" in found["findings"][0]["look_at"], found
+    assert found["findings"][0]["held_by"] == "process_memory.py: kept (list of tuple)", found
     text = harness.cli("info", dumps[1]).stdout
     assert any("Python heap" in line and "in small objects" in line for line in text.splitlines()), text
 
