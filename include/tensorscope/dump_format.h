@@ -19,7 +19,7 @@ namespace tensorscope::format {
 
 inline constexpr char kMagic[8] = {'T', 'S', 'C', 'O', 'P', 'E', '\r', '\n'};
 inline constexpr uint32_t kFormatMajor = 1;  // a reader refuses a larger one
-inline constexpr uint32_t kFormatMinor = 8;  // a larger one only adds chunk types and table fields
+inline constexpr uint32_t kFormatMinor = 9;  // a larger one only adds chunk types and table fields
 inline constexpr uint64_t kMaxChunkBytes = uint64_t{1} << 30;
 inline constexpr size_t kMaxRowsPerChunk = size_t{1} << 16;
 
@@ -60,6 +60,8 @@ constexpr uint32_t chunk_type(const char (&name)[5]) {
   CHUNK(kGraph, "GRPH", "autograd graph")                \
   CHUNK(kTotals, "TOTL", "totals")                       \
   CHUNK(kSteps, "STEP", "steps")                         \
+  CHUNK(kHistory, "HIST", "history")                     \
+  CHUNK(kPeak, "PEAK", "peak")                           \
   CHUNK(kCoverage, "COVR", "coverage")                   \
   CHUNK(kNames, "NAME", "names")                         \
   CHUNK(kReferences, "REFS", "references")               \

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 
+#include "live/history.h"
 #include "live/serials.h"
 #include "support/fresh_in_child.h"
 
@@ -39,6 +40,7 @@ void step_ended(StepSource source) {
     if (source < known) return;
     next = source == known ? state + 1 : uint64_t(source) << kSourceShift | 1;
   } while (!g_marks.state.compare_exchange_weak(state, next, std::memory_order_relaxed));
+  history_step();
   const uint64_t number = (next & kCount) - 1;
   const unsigned shift = shift_of(number);
   if (shift > 0 && std::has_single_bit(number)) {
@@ -59,6 +61,11 @@ bool backward_ran() { return g_marks.backward_ran.load(std::memory_order_relaxed
 
 void forward_after_backward() {
   if (g_marks.backward_ran.exchange(false, std::memory_order_relaxed)) step_ended(StepSource::backward);
+}
+
+StepCount step_count() {
+  const uint64_t state = g_marks.state.load(std::memory_order_relaxed);
+  return {StepSource(state >> kSourceShift), state & kCount};
 }
 
 StepMarks step_marks(Serial newest) {
