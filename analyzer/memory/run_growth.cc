@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tensorscope::analyzer {
 
@@ -49,25 +50,37 @@ int64_t highest(const std::vector<End>& ends, size_t first, size_t last) {
   return most;
 }
 
-// Each end is compared with the one half of the run later, so that a batch of another size cannot pass for growth.
-GrowthKind kind_of(const std::vector<End>& ends, double& each) {
-  const size_t half = ends.size() / 2;
+// The median over all pairs of ends: neither batches of different sizes nor a single jump decide it.
+double median_slope(const std::vector<End>& ends) {
   std::vector<double> slopes;
-  size_t more = 0;
-  for (size_t i = 0; i + half < ends.size(); ++i) {
-    const int64_t grown = ends[i + half].live - ends[i].live;
-    const double length = ends[i + half].at - ends[i].at;
-    slopes.push_back(length > 0 ? double(grown) / length : 0);
-    more += grown > 0;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    for (size_t k = i + 1; k < ends.size(); ++k) {
+      if (ends[k].at > ends[i].at) slopes.push_back(double(ends[k].live - ends[i].live) / (ends[k].at - ends[i].at));
+    }
   }
-  each = median(slopes);
-  // Growth that has come to its end is in the first half alone.
-  const int64_t later = highest(ends, half, half + half / 2), last = highest(ends, half + half / 2, ends.size());
-  if (each >= 1 && more * 10 >= slopes.size() * 9 && last > later) return GrowthKind::grew;
+  return slopes.empty() ? 0 : median(std::move(slopes));
+}
+
+// Whether at nearly each end more is live half of the run later, and more at last than before: growth that has come to
+// its end is in the first half alone.
+bool grew_all_the_time(const std::vector<End>& ends) {
+  const size_t half = ends.size() / 2, three_quarters = half + half / 2;
+  size_t more = 0;
+  for (size_t i = 0; i + half < ends.size(); ++i) more += ends[i + half].live > ends[i].live;
+  return more * 10 >= (ends.size() - half) * 9 &&
+         highest(ends, three_quarters, ends.size()) > highest(ends, half, three_quarters);
+}
+
+bool more_in_the_second_half(const std::vector<End>& ends) {
+  const size_t half = ends.size() / 2;
   std::vector<double> second;
   for (size_t i = half; i < ends.size(); ++i) second.push_back(double(ends[i].live));
-  return median(second) > double(highest(ends, 0, std::max<size_t>(half / 2, 1))) ? GrowthKind::grew_first
-                                                                                  : GrowthKind::steady;
+  return median(std::move(second)) > double(highest(ends, 0, std::max<size_t>(half / 2, 1)));
+}
+
+GrowthKind kind_of(const std::vector<End>& ends, double bytes_each) {
+  if (bytes_each >= 1 && grew_all_the_time(ends)) return GrowthKind::grew;
+  return more_in_the_second_half(ends) ? GrowthKind::grew_first : GrowthKind::steady;
 }
 
 }  // namespace
@@ -87,7 +100,9 @@ RunGrowth run_growth(const History& history, size_t device) {
       std::minmax_element(compared.begin(), compared.end(), [](const End& a, const End& b) { return a.live < b.live; });
   growth.lowest = uint64_t(low->live);
   growth.highest = uint64_t(high->live);
-  if (compared.size() >= kMinEnds) growth.kind = kind_of(compared, growth.bytes_each);
+  if (compared.size() < kMinEnds) return growth;
+  growth.bytes_each = median_slope(compared);
+  growth.kind = kind_of(compared, growth.bytes_each);
   return growth;
 }
 

@@ -60,10 +60,8 @@ Json history_json(const Dump& dump) {
   Json points = Json::array(), grown = Json::array();
   for (size_t i = 0; i < history.points.size(); ++i) points.push_back(point(history, i));
   for (size_t device = 0; device < history.devices.size(); ++device) grown.push_back(growth(history, device));
-  return {{"every", history.every},
-          {"devices_left_out", history.devices_left_out},
-          {"growth", grown},
-          {"points", points}};
+  return {
+      {"every", history.every}, {"devices_left_out", history.devices_left_out}, {"growth", grown}, {"points", points}};
 }
 
 Json peak_json(const Dump& dump) {

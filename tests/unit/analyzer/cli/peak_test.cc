@@ -6,6 +6,7 @@
 
 #include "command_fixture.h"
 #include "dump_generated.h"
+#include "support/sample_values.h"
 
 namespace tensorscope::testing {
 namespace {
@@ -15,9 +16,6 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-constexpr uint64_t kSecond = 1'000'000'000;
 
 class PeakTest : public CommandTest {
  protected:
@@ -40,7 +38,7 @@ class PeakTest : public CommandTest {
 
   void steps(uint64_t count, uint64_t growth) {
     for (uint64_t step = 1; step <= count; ++step) {
-      dump_.history_points.emplace_back(step * kSecond, step, 0, 1, format::MomentKind::step, dump_.step_source);
+      dump_.history_points.emplace_back(step * kSecond / 5, step, 0, 1, format::MomentKind::step, dump_.step_source);
       dump_.history_levels.emplace_back(20 * kMiB + step * growth, 38 * kMiB, step * kMiB);
     }
     dump_.history_points.emplace_back(60 * kSecond, count, 0, 1, format::MomentKind::dump, dump_.step_source);
@@ -77,7 +75,8 @@ TEST_F(PeakTest, WhatIsAliveComesFirstIfItIsMuch) {
   dump_.allocation(block);
   const std::string report = output({"report", "a.tscope"});
   EXPECT_THAT(report, StartsWith("4.0 MiB live"));
-  EXPECT_THAT(report, HasSubstr("cpu memory did not grow from step 6 to 50: 20.0 MiB to 20.0 MiB at the end of a step"));
+  EXPECT_THAT(report,
+              HasSubstr("cpu memory did not grow from step 6 to 50: 20.0 MiB to 20.0 MiB at the end of a step"));
   EXPECT_THAT(report, Not(HasSubstr("at the peak")));
 }
 
@@ -132,13 +131,14 @@ TEST_F(PeakTest, TablesAndJsonHaveTheSameNumbers) {
   steps(50, 53248);
   EXPECT_EQ(output({"query", "a.tscope", "--format", "csv",
                     "select count(*), max(peak_bytes), max(bytes_made), max(step) from history where device = 'cpu'"}),
-            "count(*),max(peak_bytes),max(bytes_made),max(step)\n51,41943040,52428800,50\n");
+            "count(*),max(peak_bytes),max(bytes_made),max(step)\r\n51,41943040,52428800,50\r\n");
   EXPECT_EQ(output({"query", "a.tscope", "--format", "csv",
                     "select sum(bytes), max(peak_bytes), min(place) from peak_sites"}),
-            "sum(bytes),max(peak_bytes),min(place)\n39845888,40894464,train.py:20 main\n");
+            "sum(bytes),max(peak_bytes),min(place)\r\n39845888,40894464,train.py:20 main\r\n");
   const std::string json = output({"export", "a.tscope", "--format", "json"});
-  EXPECT_THAT(json, HasSubstr(R"("growth":[{"bytes_each":53248.0,"device":"cpu","kind":"grew","unit":"step","units":44)"));
-  EXPECT_THAT(json, HasSubstr(R"("peak":{"bytes":40894464,)"));
+  EXPECT_THAT(json,
+              HasSubstr(R"("growth":[{"device":"cpu","kind":"grew","unit":"step","units":44,"bytes_each":53248.0}])"));
+  EXPECT_THAT(json, HasSubstr(R"("peak":{"time_ns":31000000000,"step":11,"bytes":40894464,)"));
 }
 
 }  // namespace

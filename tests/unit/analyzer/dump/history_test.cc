@@ -82,13 +82,21 @@ TEST(History, WhatCannotBeIsRefused) {
     builder.history_devices = {{0, -1}, {0, -1}};
     builder.history_levels.insert(builder.history_levels.end(), 3, {});
   });
-  refuses([](DumpBuilder& builder) { builder.history_levels[1].mutate_live(401); });
-  refuses([](DumpBuilder& builder) { builder.history_levels[2].mutate_allocated(699); });
-  refuses([](DumpBuilder& builder) { builder.history_levels[1].mutate_peak(UINT64_MAX); });
-  refuses([](DumpBuilder& builder) { builder.history_points[1].mutate_ns(1); });
-  refuses([](DumpBuilder& builder) { builder.history_points[2].mutate_step(1); });
-  refuses([](DumpBuilder& builder) { builder.history_points[0].mutate_moments(0); });
-  refuses([](DumpBuilder& builder) { builder.history_points[0].mutate_kind(format::MomentKind(9)); });
+  refuses([](DumpBuilder& builder) { builder.history_levels[1] = {401, 400, 700}; });
+  refuses([](DumpBuilder& builder) { builder.history_levels[2] = {0, 200, 699}; });
+  refuses([](DumpBuilder& builder) { builder.history_levels[1] = {200, UINT64_MAX, 700}; });
+  refuses([](DumpBuilder& builder) {
+    builder.history_points[1] = {1, 2, 0, 1, format::MomentKind::step, format::StepSource::backward};
+  });
+  refuses([](DumpBuilder& builder) {
+    builder.history_points[2] = {61'000'000'000, 1, 0, 1, format::MomentKind::dump, format::StepSource::backward};
+  });
+  refuses([](DumpBuilder& builder) {
+    builder.history_points[0] = {1, 1, 0, 0, format::MomentKind::step, format::StepSource::backward};
+  });
+  refuses([](DumpBuilder& builder) {
+    builder.history_points[0] = {1, 1, 0, 1, format::MomentKind(9), format::StepSource::backward};
+  });
 }
 
 TEST(Peak, ItsSitesComeTheLargestFirst) {
@@ -105,7 +113,7 @@ TEST(Peak, ItsSitesComeTheLargestFirst) {
 
 TEST(Peak, ASiteThatIsNotThereIsNone) {
   DumpBuilder builder = with_peak();
-  builder.peak_sites[1].mutate_site(77);
+  builder.peak_sites[1] = {900, 3, 77};
   const Dump dump = read(builder);
   EXPECT_EQ(dump.peak.sites[0].site, 0u);
   EXPECT_THAT(dump.problems, Contains(HasSubstr("references to missing sites")));
@@ -113,7 +121,7 @@ TEST(Peak, ASiteThatIsNotThereIsNone) {
 
 TEST(Peak, SumsThatDoNotFitAreRefused) {
   DumpBuilder builder = with_peak();
-  builder.peak_sites[0].mutate_bytes(UINT64_MAX - 10);
+  builder.peak_sites[0] = {UINT64_MAX - 10, 1, 0};
   expect_refused(builder, "impossible peaks");
   builder = with_peak();
   builder.peak_bytes = UINT64_MAX;

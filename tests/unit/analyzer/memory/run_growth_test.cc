@@ -6,14 +6,15 @@
 
 #include <functional>
 
+#include "support/sample_values.h"
+
 namespace tensorscope::analyzer {
 namespace {
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
+using testing::kMiB;
 
 // As many ends of steps, each with so many live bytes, and then the dump, at which all is freed.
-History steps(uint64_t count, const std::function<uint64_t(uint64_t step)>& live,
-              MomentKind kind = MomentKind::step) {
+History steps(uint64_t count, const std::function<uint64_t(uint64_t step)>& live, MomentKind kind = MomentKind::step) {
   History history;
   history.devices = {kHost};
   const uint8_t source = kind == MomentKind::step ? 1 : 0;
@@ -76,7 +77,8 @@ TEST(RunGrowth, OfTooFewStepsNothingIsSaid) {
 }
 
 TEST(RunGrowth, WithoutStepsSecondsAreCompared) {
-  const History history = steps(60, [](uint64_t second) { return second * 1000; }, MomentKind::second);
+  const History history = steps(
+      60, [](uint64_t second) { return second * 1000; }, MomentKind::second);
   const RunGrowth growth = run_growth(history, 0);
   EXPECT_EQ(growth.kind, GrowthKind::grew);
   EXPECT_FALSE(growth.by_step);
