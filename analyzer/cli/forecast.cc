@@ -48,9 +48,9 @@ std::pair<std::string, std::vector<int64_t>> named_numbers(const std::string& op
   return result;
 }
 
-std::vector<std::pair<std::string, forecasts::Changes>> scenarios_of(const ForecastOptions& options) {
-  std::vector<std::pair<std::string, forecasts::Changes>> result;
-  forecasts::Changes all;
+std::vector<std::pair<std::string, forecasts::Scenario>> scenarios_of(const ForecastOptions& options) {
+  std::vector<std::pair<std::string, forecasts::Scenario>> result;
+  forecasts::Scenario all;
   if (options.dtype == "autocast") {
     all.autocast = true;
     result.push_back({"under autocast", {.autocast = true}});

@@ -38,6 +38,14 @@ void DumpDecoder::finish() {
   finish_graph(state_);
   finish_tensor_parts(state_);
   finish_references(state_);
+  give_back_room();
+}
+
+// Rows came in parts, so that vectors have grown by doubling.
+void DumpDecoder::give_back_room() {
+  state_.dump.tensors.shrink_to_fit();
+  state_.dump.allocations.shrink_to_fit();
+  state_.dump.references.rows.shrink_to_fit();
 }
 
 std::string DumpDecoder::missing() const {

@@ -31,6 +31,7 @@ class DumpDecoder {
   std::string cleared() const;
 
  private:
+  void give_back_room();
   Decoding state_;
 };
 

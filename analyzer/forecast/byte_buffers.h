@@ -20,7 +20,8 @@ struct KeptPart {
 // Of what grows of such a buffer, in 16 bits.
 KeptPart kept_in_half(const Device& device);
 
-// `change` makes the piece. What grows of it has `kept` of its bytes; the rest becomes a piece of its own.
-void scale_what_grows(Replay& replay, ReplayEdit& edit, size_t change, uint32_t piece, KeptPart kept);
+// `change` makes the replay block. What grows of it has `kept` of its bytes; the rest becomes a replay block of its
+// own.
+void scale_what_grows(Replay& replay, ReplayEdit& edit, size_t change, uint32_t replay_block, KeptPart kept);
 
 }  // namespace tensorscope::analyzer::forecast

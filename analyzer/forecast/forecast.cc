@@ -68,13 +68,14 @@ std::vector<Check> checks_of(const std::vector<Sample>& samples, const std::vect
 
 // The runs that a forecast rests on: as blocks belong together by their call stacks, and, if some cannot be read, by
 // what can be read of them.
-struct Plays {
+struct Replays {
   Replay replay;
   std::optional<Replay> by_read_names;
 };
 
 // Throws BadInput where too little of the base's peak has a counterpart. Writes how much has into `matched_part`.
-Plays plays_of(const std::vector<Sample>& samples, const std::vector<Size>& sizes, size_t base, double& matched_part) {
+Replays replays_of(const std::vector<Sample>& samples, const std::vector<Size>& sizes, size_t base,
+                   double& matched_part) {
   const Sample& of = samples[base];
   Matched matched = match_blocks(samples, sizes, base);
   matched_part = double(matched_at_peak(samples, matched, base)) / double(std::max<uint64_t>(1, of.peak));
@@ -84,20 +85,21 @@ Plays plays_of(const std::vector<Sample>& samples, const std::vector<Size>& size
         "nothing.",
         100 * (1 - matched_part), of.file));
   }
-  Plays plays{replay_of(of, std::move(matched)), std::nullopt};
-  if (lack_names(samples)) plays.by_read_names = replay_of(of, match_blocks(samples, sizes, base, &Block::read_key));
-  return plays;
+  Replays replays{replay_of(of, std::move(matched)), std::nullopt};
+  if (lack_names(samples)) replays.by_read_names = replay_of(of, match_blocks(samples, sizes, base, &Block::read_key));
+  return replays;
 }
 
 // What if: the same run with something changed.
-Outcome outcome_of(const PeakQuestion& asked, const Outcomes& outcomes, const Plays& plays, const Changes& changes) {
+Outcome outcome_of(const PeakQuestion& asked, const Outcomes& outcomes, const Replays& replays,
+                   const Scenario& scenario) {
   const Sample& base = asked.samples[asked.base];
-  Replay changed = with_changes(plays.replay, base, changes);
+  Replay changed = apply_scenario(replays.replay, base, scenario);
   std::optional<Replay> other;
-  if (plays.by_read_names) other = with_changes(*plays.by_read_names, base, changes);
+  if (replays.by_read_names) other = apply_scenario(*replays.by_read_names, base, scenario);
   PeakAt at_peak = peak(changed, asked.target);
-  Outcome then = outcomes.of(changed, at_peak, other, least_error(changes, base.device.is_cpu()));
-  if (base.convolves_in_float32 && (changes.autocast || !changes.dtype.empty())) {
+  Outcome then = outcomes.of(changed, at_peak, other, least_error(scenario, base.device.is_cpu()));
+  if (base.convolves_in_float32 && (scenario.autocast || !scenario.dtype.empty())) {
     changed = without_scratch(changed);
     at_peak = peak(changed, asked.target);
     outcomes.leave_out_scratch(then, changed);
@@ -118,20 +120,20 @@ Answer answer(const std::vector<Sample>& samples, const Question& question) {
   out.target = target_of(question, out.sizes, base_values);
   const PeakQuestion asked{samples, out.base, base_values, out.target};
 
-  const Plays plays = plays_of(samples, out.sizes, out.base, out.matched);
-  out.checks = checks_of(samples, out.sizes, plays.replay);
+  const Replays replays = replays_of(samples, out.sizes, out.base, out.matched);
+  out.checks = checks_of(samples, out.sizes, replays.replay);
   Outcomes::Misses misses{missed_part(samples, out.checks)};
-  if (plays.by_read_names) {
-    misses.missed_by_read_names = missed_part(samples, checks_of(samples, out.sizes, *plays.by_read_names));
+  if (replays.by_read_names) {
+    misses.missed_by_read_names = missed_part(samples, checks_of(samples, out.sizes, *replays.by_read_names));
   }
-  const Outcomes outcomes(asked, out.sizes, question.limit, plays.replay, misses);
+  const Outcomes outcomes(asked, out.sizes, question.limit, replays.replay, misses);
 
-  const PeakAt at = peak(plays.replay, out.target);
-  out.plain = outcomes.of(plays.replay, at, plays.by_read_names);
+  const PeakAt at = peak(replays.replay, out.target);
+  out.plain = outcomes.of(replays.replay, at, replays.by_read_names);
   out.peak_moves = base.recording && at.change != base.at_peak;
-  out.at_peak = rows_at_peak(asked, plays.replay, at.change);
-  for (const auto& [name, changes] : question.scenarios) {
-    out.scenarios.push_back(outcome_of(asked, outcomes, plays, changes));
+  out.at_peak = rows_at_peak(asked, replays.replay, at.change);
+  for (const auto& [name, scenario] : question.scenarios) {
+    out.scenarios.push_back(outcome_of(asked, outcomes, replays, scenario));
     out.scenarios.back().name = name;
   }
   const auto lacks = [](const Outcome& outcome) { return outcome.unread; };

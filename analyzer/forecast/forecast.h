@@ -17,10 +17,10 @@
 namespace tensorscope::analyzer::forecast {
 
 struct Question {
-  std::vector<Size> told;                                  // --vary; empty: found from shapes
-  std::vector<std::pair<std::string, int64_t>> set;        // the wanted sizes; one that is not set is as in the base
-  std::optional<uint64_t> limit;                           // bytes of the device
-  std::vector<std::pair<std::string, Changes>> scenarios;  // with what to call them
+  std::vector<Size> told;                                   // --vary; empty: found from shapes
+  std::vector<std::pair<std::string, int64_t>> set;         // the wanted sizes; one that is not set is as in the base
+  std::optional<uint64_t> limit;                            // bytes of the device
+  std::vector<std::pair<std::string, Scenario>> scenarios;  // with what to call them
 };
 
 struct Answer {

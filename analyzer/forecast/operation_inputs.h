@@ -27,13 +27,13 @@ struct CastType {
 
 // A copy that autocast makes of a value for an operation.
 struct CastCopy {
-  uint32_t piece, operation;
+  uint32_t replay_block, operation;
   bool passing = false;  // not saved: the operation copies it again
 };
 
 // What an operation made, of a float type.
 struct Value {
-  uint32_t piece, operation;
+  uint32_t replay_block, operation;
   int64_t numel;
   CastType type;
   size_t last_use = 0;         // the change after the last operation that was given it
@@ -55,17 +55,17 @@ class OperationInputs {
   OperationWeights& weights() { return weights_; }
   // In the order in which they were made.
   std::vector<Value>& values() { return values_; }
-  Value& add(uint32_t piece, uint32_t operation, CastType type);
+  Value& add(uint32_t replay_block, uint32_t operation, CastType type);
 
-  const Block& block_of(uint32_t piece) const { return base_.blocks[replay_.blocks[piece].block]; }
-  std::span<const int64_t> shape_of(uint32_t piece) const { return base_.shape(block_of(piece)); }
-  bool is_float(uint32_t piece) const;
-  int64_t numel_of(uint32_t piece) const { return base_.numel(block_of(piece)); }
+  const Block& block_of(uint32_t replay_block) const { return base_.blocks[replay_.blocks[replay_block].block]; }
+  std::span<const int64_t> shape_of(uint32_t replay_block) const { return base_.shape(block_of(replay_block)); }
+  bool is_float(uint32_t replay_block) const;
+  int64_t numel_of(uint32_t replay_block) const { return base_.numel(block_of(replay_block)); }
   const std::string& module_of(uint32_t operation) const {
     return base_.opened->places.module_path(operations_.all[operation].site);
   }
 
-  bool alive(const Value& value, size_t change) const { return edit_.freed(value.piece) > change; }
+  bool alive(const Value& value, size_t change) const { return edit_.freed(value.replay_block) > change; }
   // For backward: it is alive when that begins.
   bool saved_for(const Value& value, const Operation& operation) const;
   // The newest value that fits; null where none does.
@@ -80,31 +80,31 @@ class OperationInputs {
   Value* newest_of(const Operation& operation, int64_t numel);
 
   // That an operation with a result of as many elements is given; null: not known.
-  Value* one(uint32_t index, uint32_t piece);
+  Value* one(uint32_t index, uint32_t replay_block);
   uint32_t index_of(const Value& value) const { return uint32_t(&value - values_.data()); }
 
   // That an operation puts more around, as it is or transposed; null: not known.
-  Value* padded(uint32_t index, uint32_t piece);
+  Value* padded(uint32_t index, uint32_t replay_block);
   // That an operation pools; null: not known.
-  Value* pooled(uint32_t index, uint32_t piece);
+  Value* pooled(uint32_t index, uint32_t replay_block);
 
   // That an operation changes in place, as a whole or a part of it; null: not known.
-  Value* changed(uint32_t index, uint32_t piece);
+  Value* changed(uint32_t index, uint32_t replay_block);
   // The state that a recurrent layer makes the next one from; null: not known.
-  Value* state_before(uint32_t index, uint32_t piece);
+  Value* state_before(uint32_t index, uint32_t replay_block);
   // That add up to a result: values, and perhaps a parameter.
   struct Joined {
     std::vector<Value*> values{};
     bool parameter = false;
   };
-  Joined joined(uint32_t index, uint32_t piece);
+  Joined joined(uint32_t index, uint32_t replay_block);
   // Of two values, beside `first`. `sure`: that it was given is known from what becomes of it, not from its shape
   // alone.
-  Value* second(uint32_t index, uint32_t piece, const Value* first, bool& sure);
+  Value* second(uint32_t index, uint32_t replay_block, const Value* first, bool& sure);
   // "x * 0.5": the number is made into a tensor of no dimensions.
   bool with_number(const Operation& operation) const;
   // "self.decay.exp()": nothing else of that shape is there. That parameter is computed from then on.
-  bool made_of_parameter(uint32_t index, uint32_t piece);
+  bool made_of_parameter(uint32_t index, uint32_t replay_block);
   // Both values of a product, or of attention; null: not known.
   struct Pair {
     Value* left = nullptr;
@@ -117,8 +117,8 @@ class OperationInputs {
     Value* values = nullptr;
     size_t until = 0;
   };
-  // `piece`: the first that it makes of the queries.
-  Attended attended(uint32_t index, uint32_t piece);
+  // `replay_block`: the first that it makes of the queries.
+  Attended attended(uint32_t index, uint32_t replay_block);
   // The change of its backward that makes the gradient of what `gather` chooses elements of; SIZE_MAX: not seen.
   size_t gathered_gradient(const Operation& operation) const;
   // On a CPU these gradients are added up in float32, in a buffer beside what this change makes.

@@ -149,26 +149,26 @@ void forget_if_unread(Operations& operations, const Sample& base) {
 // At its first site again it is called again.
 Operations operations_of(const Replay& replay, const Sample& base) {
   Operations found;
-  found.of_piece.assign(replay.blocks.size(), kNone);
+  found.of_replay_block.assign(replay.blocks.size(), kNone);
   std::vector<uint32_t> of_block(base.blocks.size(), kNone);
   std::unordered_map<uint32_t, SiteOperation> known;
   bool further = false;                        // the running one has come to another of its sites
   uint32_t forward = kNone, backward = kNone;  // which runs
   for (size_t i = 0; i < replay.changes.size(); ++i) {
-    const auto [piece, made] = replay.changes[i];
-    const uint32_t block = replay.blocks[piece].block;
+    const auto [replay_block, made] = replay.changes[i];
+    const uint32_t block = replay.blocks[replay_block].block;
     if (made && block != kNone) {
       const Block& of = base.blocks[block];
       if (of.backward) {
         forward = kNone;
         backward = of.forward_block == kNone ? kNone : of_block[of.forward_block];
-        found.of_piece[piece] = backward;
+        found.of_replay_block[replay_block] = backward;
         if (backward != kNone && found.all[backward].backward_begin == SIZE_MAX) found.all[backward].backward_begin = i;
       } else {
         backward = kNone;
         if (of.optimizer) {
           forward = kNone;
-        } else if (found.of_piece[piece] != kNone) {
+        } else if (found.of_replay_block[replay_block] != kNone) {
           forward = kNone;  // computed again
         } else {
           const auto [site, fresh] = known.try_emplace(of.site);
@@ -181,8 +181,8 @@ Operations operations_of(const Replay& replay, const Sample& base) {
             forward = uint32_t(found.all.size());
             found.all.push_back({of.site, site->second.traits, {}, i});
           }
-          found.all[forward].blocks.push_back(piece);
-          found.of_piece[piece] = of_block[block] = forward;
+          found.all[forward].blocks.push_back(replay_block);
+          found.of_replay_block[replay_block] = of_block[block] = forward;
         }
       }
     }

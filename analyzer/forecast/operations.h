@@ -59,8 +59,9 @@ struct Operation {
 };
 
 struct Operations {
-  std::vector<Operation> all;      // in the order of the forward pass
-  std::vector<uint32_t> of_piece;  // index into `all`, of what is made in backward that of its forward operation; kNone
+  std::vector<Operation> all;  // in the order of the forward pass
+  std::vector<uint32_t>
+      of_replay_block;  // index into `all`, of what is made in backward that of its forward operation; kNone
 };
 Operations operations_of(const Replay& replay, const Sample& base);
 

@@ -43,12 +43,12 @@ double missed_part(const std::vector<Sample>& samples, const std::vector<Check>&
   return worst;
 }
 
-double least_error(const Changes& changes, bool cpu) {
+double least_error(const Scenario& scenario, bool cpu) {
   constexpr double kSharded = 0.035, kCheckpointing = 0.03, kHalf = 0.12, kBoth = 0.1;
   const double autocast = cpu ? 0.05 : 0.16;
-  if (changes.autocast && !changes.checkpointed.empty()) return kBoth;
-  return std::max({changes.ranks > 1 ? kSharded : 0, changes.checkpointed.empty() ? 0 : kCheckpointing,
-                   changes.dtype.empty() ? 0 : kHalf, changes.autocast ? autocast : 0});
+  if (scenario.autocast && !scenario.checkpointed.empty()) return kBoth;
+  return std::max({scenario.ranks > 1 ? kSharded : 0, scenario.checkpointed.empty() ? 0 : kCheckpointing,
+                   scenario.dtype.empty() ? 0 : kHalf, scenario.autocast ? autocast : 0});
 }
 
 Outcomes::Outcomes(const PeakQuestion& question, const std::vector<Size>& sizes, std::optional<uint64_t> limit,
@@ -171,12 +171,12 @@ LargestSize Outcomes::largest(const Replay& replay, size_t size, double limit) c
   at[size] = low + 1;
   const size_t over = first_over(replay, at, limit);
   if (over >= replay.changes.size()) return result;
-  const ReplayBlock& piece = replay.blocks[replay.changes[over].block];
-  result.first_over_bytes = replay.growths[piece.growth].bytes(at) * piece.factor;
-  if (piece.block != kNone) {
-    result.first_over = place_of(base(), piece.block);
+  const ReplayBlock& replay_block = replay.blocks[replay.changes[over].block];
+  result.first_over_bytes = replay.growths[replay_block.growth].bytes(at) * replay_block.factor;
+  if (replay_block.block != kNone) {
+    result.first_over = place_of(base(), replay_block.block);
   } else {
-    result.first_over = analyzer::text(piece.category);
+    result.first_over = analyzer::text(replay_block.category);
   }
   return result;
 }

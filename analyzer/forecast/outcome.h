@@ -60,7 +60,7 @@ struct Check {
 double missed_part(const std::vector<Sample>& samples, const std::vector<Check>& checks);
 
 // Parts of the peak that a what-if may be off by, at the least: twice what the checked models were off by.
-double least_error(const Changes& changes, bool cpu);
+double least_error(const Scenario& scenario, bool cpu);
 
 class Outcomes {
  public:

@@ -36,12 +36,12 @@ SiteRow& row(std::map<std::string, SiteRow>& sites, const Sample& base, uint32_t
 void add_sites(std::map<std::string, SiteRow>& sites, const PeakQuestion& of, const Replay& replay,
                const std::vector<LiveBlock>& alive) {
   for (const LiveBlock& live : alive) {
-    const ReplayBlock& piece = replay.blocks[live.piece];
+    const ReplayBlock& replay_block = replay.blocks[live.replay_block];
     if (live.bytes == 0) continue;
-    const Growth& growth = replay.growths[piece.growth];
-    SiteRow& site = row(sites, of.samples[of.base], piece.block);
+    const Growth& growth = replay.growths[replay_block.growth];
+    SiteRow& site = row(sites, of.samples[of.base], replay_block.block);
     site.predicted.bytes += live.bytes;
-    site.predicted.spread += growth.spread(of.target, of.base_values) * piece.factor;
+    site.predicted.spread += growth.spread(of.target, of.base_values) * replay_block.factor;
     site.powers = highest(site.powers, growth.powers());
     site.basis = std::max(site.basis, growth.basis());
   }
@@ -61,12 +61,12 @@ PeakRows rows_at_peak(const PeakQuestion& of, const Replay& replay, size_t chang
   std::map<Category, CategoryRow> categories;
   const std::vector<LiveBlock> at_peak = live_after(replay, change, of.target);
   for (const LiveBlock& live : at_peak) {
-    const ReplayBlock& piece = replay.blocks[live.piece];
+    const ReplayBlock& replay_block = replay.blocks[live.replay_block];
     if (live.bytes == 0) continue;
-    const Growth& growth = replay.growths[piece.growth];
-    CategoryRow& category = categories[piece.category];
+    const Growth& growth = replay.growths[replay_block.growth];
+    CategoryRow& category = categories[replay_block.category];
     category.predicted.bytes += live.bytes;
-    category.predicted.spread += growth.spread(of.target, of.base_values) * piece.factor;
+    category.predicted.spread += growth.spread(of.target, of.base_values) * replay_block.factor;
     category.powers = highest(category.powers, growth.powers());
   }
   add_sites(sites, of, replay, at_peak);
@@ -109,13 +109,13 @@ std::vector<UnknownType> unknown_types(const PeakQuestion& of, const Replay& rep
   const Sample& base = of.samples[of.base];
   std::map<std::string, UnknownType> sites;
   for (const LiveBlock& live : live_after(replay, change, of.target)) {
-    const ReplayBlock& piece = replay.blocks[live.piece];
-    if (piece.unsure == 0 || live.bytes == 0 || piece.place() == kNone) continue;
-    const std::string where = place_of(base, piece.place()), modules = base.modules(piece.place());
+    const ReplayBlock& replay_block = replay.blocks[live.replay_block];
+    if (replay_block.unsure == 0 || live.bytes == 0 || replay_block.place() == kNone) continue;
+    const std::string where = place_of(base, replay_block.place()), modules = base.modules(replay_block.place());
     UnknownType& site = sites[where + "\n" + with_wildcards(modules)];
     site.modules = site.where.empty() || site.modules == modules ? modules : merge_module_paths(site.modules, modules);
     site.where = where;
-    site.bytes += piece.unsure * live.bytes;
+    site.bytes += replay_block.unsure * live.bytes;
   }
   std::vector<UnknownType> found;
   for (auto& [where, site] : sites) found.push_back(std::move(site));

@@ -20,8 +20,8 @@ void each_change(const Replay& replay, const SizeValues& at, Visit visit) {
   const std::vector<double> bytes = bytes_of_growths(replay, at);
   double live = 0;
   for (size_t i = 0; i < replay.changes.size(); ++i) {
-    const ReplayBlock& piece = replay.blocks[replay.changes[i].block];
-    const double change = bytes[piece.growth] * piece.factor;
+    const ReplayBlock& replay_block = replay.blocks[replay.changes[i].block];
+    const double change = bytes[replay_block.growth] * replay_block.factor;
     live += replay.changes[i].made ? change : -change;
     if (!visit(i, live)) return;
   }
@@ -36,8 +36,9 @@ PeakAt peak_of(const Replay& replay, const SizeValues& at, const SizeValues& bas
   PeakAt found;
   double live = 0;
   for (size_t i = 0; i < replay.changes.size(); ++i) {
-    const ReplayBlock& piece = replay.blocks[replay.changes[i].block];
-    const double change = may_be(own[piece.growth], spreads[piece.growth], piece.unsure) * piece.factor;
+    const ReplayBlock& replay_block = replay.blocks[replay.changes[i].block];
+    const double change =
+        may_be(own[replay_block.growth], spreads[replay_block.growth], replay_block.unsure) * replay_block.factor;
     live += replay.changes[i].made ? change : -change;
     if (live > found.bytes) found = {live, i};
   }
@@ -46,11 +47,11 @@ PeakAt peak_of(const Replay& replay, const SizeValues& at, const SizeValues& bas
 
 }  // namespace
 
-ReplayBlock as_uncertainty(ReplayBlock piece) {
+ReplayBlock as_uncertainty(ReplayBlock replay_block) {
   constexpr double kNothing = 1e-6;  // of its bytes
-  piece.factor *= kNothing;
-  piece.unsure = 1 / kNothing;
-  return piece;
+  replay_block.factor *= kNothing;
+  replay_block.unsure = 1 / kNothing;
+  return replay_block;
 }
 
 Replay replay_of(const Sample& base, Matched matched) {
@@ -66,8 +67,8 @@ Replay replay_of(const Sample& base, Matched matched) {
 
 Replay without_scratch(const Replay& replay) {
   Replay result = replay;
-  for (ReplayBlock& piece : result.blocks) {
-    if (replay.growths[piece.growth].basis() == Basis::scratch) piece.factor = 0;
+  for (ReplayBlock& replay_block : result.blocks) {
+    if (replay.growths[replay_block.growth].basis() == Basis::scratch) replay_block.factor = 0;
   }
   return result;
 }
@@ -89,8 +90,8 @@ std::vector<LiveBlock> live_after(const Replay& replay, size_t change, const Siz
   }
   std::vector<LiveBlock> result;
   for (size_t i = 0; i < alive.size(); ++i) {
-    const ReplayBlock& piece = replay.blocks[i];
-    if (alive[i] > 0) result.push_back({uint32_t(i), bytes[piece.growth] * piece.factor * alive[i]});
+    const ReplayBlock& replay_block = replay.blocks[i];
+    if (alive[i] > 0) result.push_back({uint32_t(i), bytes[replay_block.growth] * replay_block.factor * alive[i]});
   }
   return result;
 }
@@ -117,8 +118,9 @@ PeakAt least_possible(const Replay& replay, const SizeValues& at, const SizeValu
 double spread_after(const Replay& replay, size_t change, const SizeValues& at, const SizeValues& base) {
   double sum = 0;
   for (const LiveBlock& live : live_after(replay, change, at)) {
-    const ReplayBlock& piece = replay.blocks[live.piece];
-    sum += replay.growths[piece.growth].spread(at, base) * piece.factor + piece.unsure * live.bytes;
+    const ReplayBlock& replay_block = replay.blocks[live.replay_block];
+    sum +=
+        replay.growths[replay_block.growth].spread(at, base) * replay_block.factor + replay_block.unsure * live.bytes;
   }
   return sum;
 }

@@ -24,7 +24,7 @@ struct ReplayBlock {
 };
 
 // Returns the block as one that counts in the range alone: none of its bytes are forecast, all of them may be there.
-ReplayBlock as_uncertainty(ReplayBlock piece);
+ReplayBlock as_uncertainty(ReplayBlock replay_block);
 
 struct Replay {
   std::vector<ReplayBlock> blocks;
@@ -34,8 +34,8 @@ struct Replay {
   bool unread = false;  // types are not known for lack of files that the recording names
 
   // Return the number of what is added.
-  uint32_t add(const ReplayBlock& piece) {
-    blocks.push_back(piece);
+  uint32_t add(const ReplayBlock& replay_block) {
+    blocks.push_back(replay_block);
     return uint32_t(blocks.size() - 1);
   }
   uint32_t add(const Growth& growth) {
@@ -55,9 +55,9 @@ Replay without_scratch(const Replay& replay);
 
 // Linear in the changes.
 PeakAt peak(const Replay& replay, const SizeValues& at);
-// Of the pieces alive right after a change, with their bytes.
+// Of the replay blocks alive right after a change, with their bytes.
 struct LiveBlock {
-  uint32_t piece = 0;
+  uint32_t replay_block = 0;
   double bytes = 0;
 };
 std::vector<LiveBlock> live_after(const Replay& replay, size_t change, const SizeValues& at);

@@ -109,12 +109,12 @@ class Allocator {
 ReservedPeaks reserved_peaks(const Replay& replay, const SizeValues& at) {
   Allocator allocator;
   std::vector<std::vector<uint32_t>> alive(
-      replay.blocks.size());  // a what-if may make a piece again before it is freed
+      replay.blocks.size());  // a what-if may make a replay block again before it is freed
   for (const Change& change : replay.changes) {
-    const ReplayBlock& piece = replay.blocks[change.block];
+    const ReplayBlock& replay_block = replay.blocks[change.block];
     std::vector<uint32_t>& blocks = alive[change.block];
     if (change.made) {
-      const double bytes = replay.growths[piece.growth].bytes(at) * piece.factor;
+      const double bytes = replay.growths[replay_block.growth].bytes(at) * replay_block.factor;
       if (bytes >= 0.5) blocks.push_back(allocator.make(uint64_t(std::llround(bytes))));
     } else if (!blocks.empty()) {
       allocator.free(blocks.back());

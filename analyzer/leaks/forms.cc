@@ -145,6 +145,11 @@ bool names_one(const std::string& text) { return !text.ends_with('>') && without
 
 std::string container_of(const std::string& form) { return form.substr(0, form.find('*')); }
 
+std::string owner_of(const std::string& form) {
+  const std::string container = container_of(form);
+  return container.substr(0, container.find_last_not_of("[{.") + 1);
+}
+
 namespace {
 
 bool fits_part(std::string_view name, std::string_view pattern) {
@@ -210,25 +215,26 @@ std::string in_common(const std::string& a, const std::string& b) {
   return text.ends_with('*') || text.ends_with(']') ? text : text + "*";
 }
 
-std::string with_common_indexes(const std::string& form, const std::vector<std::string>& texts) {
-  std::vector<std::string> common = texts.empty() ? std::vector<std::string>() : indexes_of(texts.front());
-  for (const std::string& text : texts) {
-    const std::vector<std::string> indexes = indexes_of(text);
-    if (indexes.size() != common.size()) return form;
-    for (size_t i = 0; i < common.size(); ++i) {
-      if (indexes[i] != common[i]) common[i] = "[*]";
-    }
+void CommonIndexes::add(const std::string& text) {
+  const std::vector<std::string> indexes = indexes_of(text);
+  if (!std::exchange(any_, true)) common_ = indexes;
+  alike_ = alike_ && indexes.size() == common_.size();
+  for (size_t i = 0; alike_ && i < common_.size(); ++i) {
+    if (indexes[i] != common_[i]) common_[i] = "[*]";
   }
-  if (indexes_of(form).size() != common.size()) return form;
+}
+
+std::string CommonIndexes::text() const {
+  if (!alike_ || indexes_of(form_).size() != common_.size()) return form_;
   std::string result;
   size_t from = 0;
-  for (const std::string& index : common) {
-    const size_t at = form.find("[*]", from);
-    if (at == std::string::npos) return form;
-    result += form.substr(from, at - from) + index;
+  for (const std::string& index : common_) {
+    const size_t at = form_.find("[*]", from);
+    if (at == std::string::npos) return form_;
+    result += form_.substr(from, at - from) + index;
     from = at + 3;
   }
-  return result + form.substr(from);
+  return result + form_.substr(from);
 }
 
 std::string entry_of(const std::string& text) {

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tensorscope::analyzer {
@@ -27,6 +28,10 @@ bool names_one(const std::string& text);
 
 // "cache[", "head.next": what forms of references into one container have in common, before the first index.
 std::string container_of(const std::string& form);
+
+// "cache", "head", "memory": that object itself, however its entries are reached ("cache (key)", "cache[*]",
+// "cache.*").
+std::string owner_of(const std::string& form);
 
 // Whether a form is that of the pattern, in whose parts "*" is any text.
 bool fits(const std::string& form, const std::string& pattern);
@@ -51,6 +56,16 @@ std::string entry_of(const std::string& text);
 
 // Of "state['outputs'][3]['mask']" and "state['outputs'][4]['mask']" "state['outputs'][*]['mask']", where the form of
 // all is "state[*][*][*]": with the indexes that are the same in all.
-std::string with_common_indexes(const std::string& form, const std::vector<std::string>& texts);
+class CommonIndexes {
+ public:
+  explicit CommonIndexes(std::string form) : form_(std::move(form)) {}
+  void add(const std::string& text);
+  std::string text() const;
+
+ private:
+  std::string form_;
+  std::vector<std::string> common_;
+  bool any_ = false, alike_ = true;
+};
 
 }  // namespace tensorscope::analyzer

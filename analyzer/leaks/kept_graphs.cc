@@ -309,6 +309,16 @@ void find_in_gradients(LeakAnalysis& analysis) {
   analysis.add(std::move(finding), graph.last_nodes);
 }
 
+// Nodes that Python objects refer to, of the last dump those that no finding explains.
+std::vector<uint32_t> referred_nodes(const LeakAnalysis& analysis, size_t dump) {
+  std::vector<uint32_t> referred;
+  const bool last = dump + 1 == analysis.dumps();
+  for (const NodeReference& row : analysis.view(dump).dump.references.nodes) {
+    if (!last || !analysis.node_explained(row.node)) referred.push_back(row.node);
+  }
+  return referred;
+}
+
 // By how much the nodes grew that no finding explains.
 bool loose_nodes(const LeakAnalysis& analysis, Growth& growth, std::vector<uint32_t>& nodes) {
   for (size_t i = 0; i < analysis.dumps(); ++i) growth.count.push_back(analysis.view(i).dump.graph.nodes.size());
@@ -326,9 +336,12 @@ bool loose_nodes(const LeakAnalysis& analysis, Growth& growth, std::vector<uint3
     if (!made[node] && !analysis.node_explained(node) && !analysis.retention().accumulates(node)) nodes.push_back(node);
   }
   growth.kept = serials_of(dump, nodes);
-  const uint64_t fresh = growth.count.back() > growth.count.front() ? growth.count.back() - growth.count.front() : 0;
-  return grows(growth.count) && analysis.timeline().spread(growth.kept) &&
-         std::min<uint64_t>(fresh, nodes.size()) * kObjectBytes >= kMinGrowth;
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
+    growth.bytes.push_back(analysis.retention(i).only_by({}, referred_nodes(analysis, i)).bytes);
+  }
+  const auto fresh = uint64_t(std::max<int64_t>(0, growth.added()));
+  const int64_t weight = int64_t(std::min<uint64_t>(fresh, nodes.size()) * kObjectBytes) + growth.added_bytes();
+  return grows(growth.count) && analysis.timeline().spread(growth.kept) && weight >= int64_t(kMinGrowth);
 }
 
 }  // namespace
@@ -349,19 +362,19 @@ void find_loose_nodes(LeakAnalysis& analysis) {
   }
   if (!analysis.unfiltered() || analysis.dumps() < 2 || !loose_nodes(analysis, growth, nodes)) return;
   const Dump& dump = analysis.last().dump;
-  std::vector<uint32_t> referred;
+  const std::vector<uint32_t> referred = referred_nodes(analysis, analysis.dumps() - 1);
   std::string subject;
   for (const NodeReference& row : dump.references.nodes) {
-    if (analysis.node_explained(row.node)) continue;
-    referred.push_back(row.node);
-    subject = without_indexes(row.line());
+    if (!analysis.node_explained(row.node)) subject = without_indexes(row.line());
   }
   // What was not looked through may refer to any of them: then nothing is said of how many Python objects do.
   const bool seen = python_was_looked_through(dump);
   Retained kept = analysis.retention().only_by({}, referred);
   LeakFinding finding;
   const bool saved = kept.bytes >= kMinGrowth;
-  finding.kind = saved ? LeakKind::accumulated_graph : LeakKind::graph_nodes;
+  const bool container = subject.find('*') != std::string::npos;
+  finding.kind = !saved ? LeakKind::graph_nodes : container ? LeakKind::container : LeakKind::accumulated_graph;
+  finding.site = analysis.site_of(kept.tensors);
   if (!subject.empty()) finding.holders = {subject};
   finding.advice = !subject.empty() ? Advice::drop_nodes : seen ? Advice::find_node_holder : Advice::holder_not_seen;
   finding.bytes = kept.bytes;

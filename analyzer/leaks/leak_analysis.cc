@@ -260,9 +260,11 @@ std::vector<Series> LeakAnalysis::joined_by_container(const std::vector<const Se
     const Series& series = *each;
     // Layers of one network are named together.
     const std::string form = with_any_number(series.form);
-    const auto key = std::tuple(series.example.root, series.example.scope, container_of(form), series.beginnings);
+    const auto key = std::tuple(series.example.root, series.example.scope, owner_of(form), series.beginnings);
     const auto [found, added] = all.try_emplace(key, series);
-    if (!added) join_container(series, found->second);
+    if (added) continue;
+    if (container_of(form) != container_of(with_any_number(found->second.form))) found->second.keys_too = true;
+    join_container(series, found->second);
   }
   std::vector<Series> result;
   for (auto& [key, series] : all) result.push_back(std::move(series));
@@ -373,26 +375,33 @@ bool is_of(const Reference& row, const Series& series) {
 
 }  // namespace
 
-std::string LeakAnalysis::label(const Series& series) const {
-  std::vector<WeighedName> weighed;
-  std::vector<std::string> lines, texts;
+void LeakAnalysis::each_reference(const Series& series, const std::function<void(uint32_t tensor, const Reference& row)>& take) const {
   for (uint32_t tensor : series.members.back()) {
-    const uint64_t bytes = last().accounts.items()[last().accounts.item_of_tensor(tensor)].bytes;
     for (const Reference& row : last().dump.references.of(tensor)) {
       if (!holds(row) || !is_of(row, series)) continue;
       Reference named = row;
-      if (series.several) named.text = entry_of(row.text);
+      if (series.several) {
+        named.text = series.keys_too ? owner_of(form_of(row)) : entry_of(row.text);
+        named.role = series.example.role;
+      }
       if (of_several_waiting_calls(series)) named.scope = series.example.scope;
-      texts.push_back(named.text);
-      lines.push_back(named.line());
-      weighed.emplace_back(lines.back(), bytes);
+      take(tensor, named);
     }
   }
-  std::string text = merged_names(weighed);
+}
+
+std::string LeakAnalysis::label(const Series& series) const {
+  MergedNames names;
+  each_reference(series, [&](uint32_t tensor, const Reference& row) {
+    names.add(row.line(), last().accounts.items()[last().accounts.item_of_tensor(tensor)].bytes);
+  });
+  std::string text = names.text();
   // Keys that are no numbers have nothing in common that could be listed.
-  if (series.container && name_forms(lines) > 2) {
+  if (series.container && names.forms() > 2) {
+    CommonIndexes common(series.form);
+    each_reference(series, [&](uint32_t, const Reference& row) { common.add(row.text); });
     Reference named = series.example;
-    named.text = with_common_indexes(series.form, texts);
+    named.text = common.text();
     text = named.line();
   }
   const bool type_known = series.container && !series.several && !series.example.holder.empty();

@@ -88,6 +88,9 @@ class LeakAnalysis {
   void add_series_of(std::map<Beginning, Series>& calls);
   bool grows_alone(const Series& series) const;
   void join_named_entries();
+  // The references of a series to its tensors of the last dump, as they are named.
+  void each_reference(const Series& series,
+                      const std::function<void(uint32_t tensor, const Reference& row)>& take) const;
   bool names_become_more(const std::vector<NamedEntry>& entries, Names names) const;
 
   std::vector<View> views_;

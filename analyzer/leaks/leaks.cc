@@ -2,6 +2,7 @@
 #include "leaks/leaks.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -37,15 +38,20 @@ std::vector<uint32_t> fresh(const LeakAnalysis& analysis, const PlaceGrowth& pla
   return with_memory.empty() ? tensors : with_memory;
 }
 
-// The finding that explains most of these tensors' bytes.
+// The finding that explains most of these tensors' bytes, or most of what the place grew by: gradients that are made
+// anew in each step at the same line are not its growth.
 uint32_t explaining(const LeakAnalysis& analysis, const std::vector<LeakFinding>& findings,
-                    const std::vector<uint32_t>& tensors) {
+                    const std::vector<uint32_t>& tensors, const Growth& growth) {
   for (uint32_t i = 0; i < findings.size(); ++i) {
     const auto explains = [&](uint32_t tensor) {
       return std::binary_search(findings[i].tensors.begin(), findings[i].tensors.end(), tensor) ||
              std::binary_search(findings[i].shared.begin(), findings[i].shared.end(), tensor);
     };
     if (analysis.mostly(tensors, explains)) return i;
+    std::vector<uint32_t> own;
+    std::ranges::copy_if(tensors, std::back_inserter(own), explains);
+    const auto own_bytes = int64_t(analysis.bytes_of(analysis.dumps() - 1, own));
+    if (growth.added_bytes() > 0 && own_bytes * 2 > growth.added_bytes()) return i;
   }
   if (!analysis.explained(tensors)) return kNone;
   // Several findings explain it together: that of most of them.
@@ -124,7 +130,8 @@ GrownPlace grown_place(const LeakAnalysis& analysis, const std::vector<LeakFindi
   GrownPlace grown;
   grown.in_place = in_place;
   std::vector<uint32_t> tensors = in_place ? place.tensors : fresh(analysis, place);
-  grown.finding = tensors.empty() ? explaining(findings, place.site) : explaining(analysis, findings, tensors);
+  grown.finding =
+      tensors.empty() ? explaining(findings, place.site) : explaining(analysis, findings, tensors, place.growth);
   const int64_t weight = place.growth.added_bytes() + place.growth.added() * int64_t(kObjectBytes);
   grown.slows = analysis.timeline().slows_down(place.growth);
   grown.remarked = grown.finding == kNone && !tensors.empty() && analysis.explained(tensors);
@@ -215,8 +222,8 @@ Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   LeakAnalysis analysis(std::move(views), unfiltered);
   result.weak = analysis.timeline().weak();
   for (auto* family : {find_tracebacks, find_graph_cycles, find_cycles, find_small_views, find_autocast_cache,
-                       find_kept_graphs, find_gone_parameters, find_state_of_parameters, find_stray_leaves,
-                       find_two_dtypes, find_larger_tensors, find_containers, find_unfinished_calls, find_cpp_storage,
+                       find_kept_graphs, find_gone_parameters, find_state_of_parameters, find_two_dtypes,
+                       find_larger_tensors, find_containers, find_unfinished_calls, find_stray_leaves, find_cpp_storage,
                        find_seldom_larger, find_loose_nodes, find_process_memory, find_child_processes}) {
     family(analysis);
   }

@@ -44,18 +44,49 @@ StateByKey state_by_key(const View& view) {
   return state;
 }
 
+std::string optimizer_of_parameter(const Dump& dump, uint32_t tensor) {
+  for (const Reference& row : dump.references.of(tensor)) {
+    if (std::string optimizer = optimizer_of(row); !optimizer.empty()) return optimizer;
+  }
+  return "";
+}
+
+std::set<std::string> optimizers_of(const Dump& dump) {
+  std::set<std::string> optimizers;
+  for (uint32_t i = 0; i < dump.tensors.size(); ++i) {
+    if (dump.references.present && dump.references.tensors[i].optimized)
+      optimizers.insert(optimizer_of_parameter(dump, i));
+  }
+  return optimizers;
+}
+
+// Those whose parameters and state may become more. Optimizers that become more in every interval are themselves what
+// grows, with all that they keep: then only those that were there in the first dump.
+struct Followed {
+  bool all = true;
+  std::set<std::string> optimizers;
+  bool has(const std::string& optimizer) const { return all || optimizers.contains(optimizer); }
+};
+
+Followed followed_optimizers(const LeakAnalysis& analysis) {
+  std::vector<uint64_t> counts;
+  for (size_t i = 0; i < analysis.dumps(); ++i) counts.push_back(optimizers_of(analysis.view(i).dump).size());
+  return {!grows(counts), optimizers_of(analysis.view(0).dump)};
+}
+
 // What parameters in groups are called that something else refers to, too, by any of their names, and their gradients.
 struct Optimized {
   std::set<std::string> names;
   std::vector<uint32_t> gradients;
 };
 
-Optimized optimized_of(const View& view, const Retention& retention) {
+Optimized optimized_of(const View& view, const Retention& retention, const Followed& followed) {
   Optimized optimized;
   for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
     if (!view.dump.references.present || !view.dump.references.tensors[i].optimized) continue;
     // Whatever keeps the optimizer keeps these, and is what grows.
     if (!only_in_optimizer(view.dump.references, i).empty()) continue;
+    if (!followed.has(optimizer_of_parameter(view.dump, i))) continue;
     optimized.names.insert(view.holders.name(i));
     for (const Reference& row : view.dump.references.of(i)) optimized.names.insert(row.text);
     for (const Retention::Link& link : retention.links_of_tensor(i)) {
@@ -66,8 +97,9 @@ Optimized optimized_of(const View& view, const Retention& retention) {
 }
 
 // State of which a parameter has more than any had in the first dump is a container that grows.
-std::vector<uint32_t> kept_for_parameters(const View& view, const Retention& retention, size_t most_each) {
-  const Optimized optimized = optimized_of(view, retention);
+std::vector<uint32_t> kept_for_parameters(const View& view, const Retention& retention, const Followed& followed,
+                                          size_t most_each) {
+  const Optimized optimized = optimized_of(view, retention, followed);
   std::vector<uint32_t> tensors = optimized.gradients;
   for (const auto& [key, state] : state_by_key(view)) {
     if (optimized.names.contains(key) && state.size() <= most_each)
@@ -83,9 +115,10 @@ void find_state_of_parameters(LeakAnalysis& analysis) {
   size_t most_each = 0;
   for (const auto& [key, state] : state_by_key(analysis.view(0))) most_each = std::max(most_each, state.size());
   if (most_each == 0) most_each = SIZE_MAX;  // no step was done yet
+  const Followed followed = followed_optimizers(analysis);
   LeakFinding finding;
   for (size_t i = 0; i < analysis.dumps(); ++i) {
-    finding.tensors = kept_for_parameters(analysis.view(i), analysis.retention(i), most_each);
+    finding.tensors = kept_for_parameters(analysis.view(i), analysis.retention(i), followed, most_each);
     finding.growth.count.push_back(finding.tensors.size());
     finding.growth.bytes.push_back(analysis.bytes_of(i, finding.tensors));
   }

@@ -399,19 +399,31 @@ void Selection::choose_speakers(const Holders& holders, const Earlier& earlier) 
   representatives_.assign(items.size(), kNone);
   for (uint32_t i = 0; i < items.size(); ++i) {
     if (!items_[i]) continue;
-    uint32_t named = kNone, spoke = kNone;
+    uint32_t spoke = kNone;
     each_tensor(items[i], [&](uint32_t tensor) {
       if (!tensors_[tensor]) return;
       owners_[i] = std::min(owners_[i], tensor);
-      if (!holders.names(tensor).empty()) named = std::min(named, tensor);
       if (earlier.spoke.contains(dump_->tensors[tensor].serial)) spoke = tensor;
     });
     const uint32_t best = items[i].storage != kNone ? holders.representative(items[i].storage) : items[i].tensor;
-    representatives_[i] = spoke != kNone                    ? spoke
-                          : best != kNone && tensors_[best] ? best
-                          : named != kNone                  ? named
-                                                            : owners_[i];
+    if (spoke != kNone) {
+      representatives_[i] = spoke;
+    } else if (best != kNone && tensors_[best]) {
+      representatives_[i] = best;
+    } else {
+      const uint32_t named = first_named(items[i], holders);
+      representatives_[i] = named != kNone ? named : owners_[i];
+    }
   }
+}
+
+// Of the selected tensors of an item the first with a name: names are made for all tensors when the first is asked for.
+uint32_t Selection::first_named(const Item& item, const Holders& holders) const {
+  uint32_t named = kNone;
+  each_tensor(item, [&](uint32_t tensor) {
+    if (tensor < named && tensors_[tensor] && !holders.names(tensor).empty()) named = tensor;
+  });
+  return named;
 }
 
 uint64_t Selection::tensor_count() const { return uint64_t(std::count(tensors_.begin(), tensors_.end(), true)); }

@@ -110,6 +110,7 @@ class Selection {
   void choose(const Holders& holders, Places& places, const Filter& filter);
   void count_bytes(bool filtered, const Earlier& earlier);
   void choose_speakers(const Holders& holders, const Earlier& earlier);
+  uint32_t first_named(const Item& item, const Holders& holders) const;
   template <typename Visit>
   void each_tensor(const Item& item, Visit visit) const;
 

@@ -74,9 +74,8 @@ class Holders::Finder {
     own_.resize(dump_.tensors.size());
     out_.sources_.resize(dump_.tensors.size(), CategorySource::unknown);
     if (dump_.moment) return find_moment_categories();
-    verdicts_.reserve(dump_.tensors.size());
     for (uint32_t i = 0; i < dump_.tensors.size(); i++) {
-      own_[i] = verdicts_.emplace_back(judge_.verdict(i)).category;
+      own_[i] = judge_.verdict(i).category;
       out_.sources_[i] = own_[i] == Category::unknown ? CategorySource::unknown : CategorySource::dump;
     }
   }
@@ -142,7 +141,8 @@ class Holders::Finder {
   void find_evidence() {
     std::vector<std::string> own = std::move(moment_evidence_);
     own.reserve(dump_.tensors.size());
-    for (uint32_t i = 0; i < verdicts_.size(); i++) own.push_back(judge_.words(i, verdicts_[i]));
+    for (uint32_t i = 0; i < dump_.tensors.size() && !dump_.moment; i++)
+      own.push_back(judge_.words(i, judge_.verdict(i)));
     for (const uint32_t part : as_owner_) {
       const uint32_t owner = links_.owner(part);
       own[part] = links_.part_name(part) + " of " + label(owner) + ", " + own[owner];
@@ -167,7 +167,6 @@ class Holders::Finder {
   const CategoryFinder judge_;
   TensorModules modules_;
   std::vector<Category> own_;                 // by tensor, aliases apart
-  std::vector<category::Verdict> verdicts_;   // by tensor; none of a moment
   std::vector<std::string> moment_evidence_;  // by tensor; of a moment alone
   std::vector<uint32_t> as_owner_;            // parts that are for what their owner is for
   // By tensor; empty until the first is read.

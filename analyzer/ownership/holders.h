@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "ownership/category.h"
 #include "ownership/tensor_holders.h"
 #include "ownership/tensor_modules.h"
+#include "tensorscope/rules/name_forms.h"
 
 namespace tensorscope::analyzer {
 
@@ -60,13 +62,23 @@ class Holders {
   std::vector<uint32_t> representatives_;  // by storage
 };
 
+// Many names as one text, the two forms that have the most bytes; names need not be kept meanwhile.
+class MergedNames {
+ public:
+  void add(std::string_view name, uint64_t bytes) { forms_.add(name, bytes); }
+  // How many forms there are, numbers apart.
+  size_t forms() const { return forms_.size(); }
+  std::string text() const;
+
+ private:
+  rules::NameForms forms_;
+};
+
 // "train.py: losses[0]", "train.py: losses[1]", "train.py: losses[127]" make "train.py: losses[0..127]"; numbers that
 // differ in more than one place, or in a dotted path, become '*'. Names of other forms come after a semicolon.
 std::string merged_names(const std::vector<std::string>& names);
 // The same, the form that has the most bytes first.
 using WeighedName = std::pair<std::string, uint64_t>;
 std::string merged_names(const std::vector<WeighedName>& names);
-// How many forms there are among them, numbers apart.
-size_t name_forms(const std::vector<std::string>& names);
 
 }  // namespace tensorscope::analyzer

@@ -23,9 +23,10 @@ uint64_t symbol_value(const OpenedElf& elf, const char* name) {
   uint64_t found = 0;
   elf.for_each_section(SHT_DYNSYM, [&](Elf_Scn* section, const GElf_Shdr& header) {
     Elf_Data* data = elf_getdata(section, nullptr);
-    for (size_t i = 0; data != nullptr && i < header.sh_size / header.sh_entsize; ++i) {
-      GElf_Sym symbol;
-      if (gelf_getsym(data, int(i), &symbol) == nullptr || symbol.st_shndx == SHN_UNDEF) continue;
+    // libelf knows how many there are; the header of a damaged file may say entries of 0 bytes.
+    GElf_Sym symbol;
+    for (int i = 0; data != nullptr && gelf_getsym(data, i, &symbol) != nullptr; ++i) {
+      if (symbol.st_shndx == SHN_UNDEF) continue;
       const char* text = elf_strptr(elf.get(), header.sh_link, symbol.st_name);
       if (text != nullptr && strcmp(text, name) == 0) found = symbol.st_value;
     }

@@ -38,7 +38,7 @@ constinit thread_local ThisThread t_this;
 FreshInChild g_fresh_thread{[] { make_anew(t_this); }};  // another thread of the system, by another number
 
 constinit std::atomic<bool> g_tensor_tracking_disabled{false};
-constinit std::atomic<CurrentNode> g_current_node{nullptr};
+constinit std::atomic<CurrentNodeFunction> g_current_node{nullptr};
 constinit std::atomic<GrowthFunction> g_growth{nullptr};
 constinit std::atomic<FactsFunction> g_facts{nullptr};
 
@@ -80,7 +80,7 @@ SiteId site_here(uint64_t nbytes, stacks::HookFrame hook = nullptr) { return sit
 }
 
 NodeId running_node(SiteId site) {
-  const CurrentNode current = g_current_node.load(std::memory_order_acquire);
+  const CurrentNodeFunction current = g_current_node.load(std::memory_order_acquire);
   const void* node = current == nullptr ? nullptr : current();
   if (node == nullptr) return 0;
   backward_runs();
@@ -327,11 +327,13 @@ CallContext call_context() {
 ThreadId calling_thread() { return this_thread(); }
 
 const void* running_node_address() {
-  const CurrentNode current = g_current_node.load(std::memory_order_acquire);
+  const CurrentNodeFunction current = g_current_node.load(std::memory_order_acquire);
   return current == nullptr ? nullptr : current();
 }
 
-void set_current_node_function(CurrentNode function) { g_current_node.store(function, std::memory_order_release); }
+void set_current_node_function(CurrentNodeFunction function) {
+  g_current_node.store(function, std::memory_order_release);
+}
 
 void set_growth_function(GrowthFunction function) { g_growth.store(function, std::memory_order_relaxed); }
 

@@ -58,8 +58,8 @@ void node_destroyed(const void* node);
 // The function that says which autograd node this thread runs (torch::autograd::get_current_node, resolved by
 // hooks/torch/current_node.cc); null while unknown. Returns the Node's address or null, and leaves its reference count
 // as it was.
-using CurrentNode = const void* (*)();
-void set_current_node_function(CurrentNode function);
+using CurrentNodeFunction = const void* (*)();
+void set_current_node_function(CurrentNodeFunction function);
 // Returns the address of the node that the calling thread runs; null if none runs or the function is not known yet.
 const void* running_node_address();
 

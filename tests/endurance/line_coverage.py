@@ -3,8 +3,8 @@
     line_coverage.py FOLDER [--write PAGE]
 
 FOLDER has unit.json, programs.json and both.json: what `llvm-cov export -summary-only` says of the same objects with the counts of the unit
-tests, of whole programs, and of both. Prints the table, then the files of folders below 80 %, fewest lines first. --write puts the table
-between the page's markers.
+tests, of whole programs, and of both; and what ran, as JUnit writes it: unit.xml, and programs/FILE.xml for each file of tests/integration.
+Prints the table with what ran, then the files of folders below 80 %, fewest lines first. --write puts the former between the page's markers.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import os
 import pathlib
 import re
 import sys
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROOMS = ("include", "preload", "analyzer")
@@ -68,6 +69,42 @@ def table(files):
     return "\n".join(rows) + "\n"
 
 
+class Outcomes:
+    """How the tests of JUnit's files ended."""
+
+    def __init__(self, paths):
+        self.passed = self.skipped = 0
+        self.failed, self.last = [], ""
+        for path in paths:
+            for suite in xml.etree.ElementTree.parse(path).getroot().iter("testsuite"):
+                self.last = max(self.last, suite.get("timestamp", ""))
+                for case in suite.iter("testcase"):
+                    self._add(case)
+
+    def _add(self, case):
+        if case.find("failure") is not None or case.find("error") is not None:
+            self.failed.append(case.get("name"))
+        elif case.find("skipped") is not None:
+            self.skipped += 1
+        else:
+            self.passed += 1
+
+    def __str__(self):
+        return f"{self.passed:,} passed, {self.skipped:,} skipped, {len(self.failed):,} failed"
+
+
+def what_ran(folder, root=ROOT):
+    """A paragraph below the table: the day, how tests ended, the files of whole programs that did not run, the tests that failed."""
+    paths = sorted((folder / "programs").glob("*.xml"))
+    ran = {path.stem for path in paths}
+    left_out = sorted(path.name for path in (root / "tests/integration").glob("test_*.py") if path.name not in ran)
+    unit, programs = Outcomes([folder / "unit.xml"]), Outcomes(paths)
+    failed = sorted(unit.failed + programs.failed)
+    return (f"\nCounted on {programs.last[:10]}. Unit tests: {unit}. Tests of whole programs in {len(paths)} files: {programs}.\n"
+            + (f"Files that were not run: {', '.join(left_out)}.\n" if left_out else "")
+            + (f"Failed: {', '.join(failed)}.\n" if failed else ""))
+
+
 def below(files):
     """(share, lines that no test runs, path) of each file that keeps its folder below WANTED."""
     low = {folder for folder, lines in by_folder(files).items() if share(lines) < WANTED}
@@ -87,7 +124,7 @@ def main():
     parser.add_argument("--write", type=pathlib.Path)
     arguments = parser.parse_args()
     files = {kind: files_of(json.loads((arguments.folder / f"{kind}.json").read_text())) for kind in KINDS}
-    rows = table(files)
+    rows = table(files) + what_ran(arguments.folder)
     print(rows)
     for percent, lines, path in below(files["both"]):
         print(f"{percent:3} %, {lines} lines are not run: {path}")

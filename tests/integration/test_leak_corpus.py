@@ -46,6 +46,7 @@ def test_a_leak(name, tmp_path):
     answer, dumps = judged(name, tmp_path)
     for said in (answer.two, answer.three):
         assert said.found and said.holder and said.line and said.bytes and said.other <= BESIDE.get(name, 0), said
+    assert not corpus_answers.lost_with_more_dumps(harness.CLI, dumps)
     if name not in ("failed_batches", "replaced_parameters"):  # these have a finding in one dump already
         assert 1 <= answer.rank <= 3, answer.one
         text = harness.cli("leaks", dumps[2], env={**harness.environment(preload=False), "COLUMNS": "200"}).stdout
@@ -60,6 +61,7 @@ def test_a_program_that_looks_alike(name, tmp_path):
     answer, dumps = judged(name, tmp_path)
     assert [said.status for said in (answer.one, answer.two, answer.three)] == [0, 0, 0], answer
     assert not answer.one.suspects
+    assert not corpus_answers.lost_with_more_dumps(harness.CLI, dumps)
     if name == "curriculum_each_step":  # what grew is listed, and why it is no leak
         places = json.loads(harness.cli("leaks", *dumps, "--json").stdout)["places"]
         assert places and all(place["larger_input"] and not place["leak"] for place in places), places

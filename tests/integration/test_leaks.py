@@ -37,7 +37,7 @@ GRAPHS = {
     "sum": ("accumulated-graph", "trainer.total"),
     "sum-after-backward": ("graph-nodes", "trainer.total"),
     "hidden": ("state-not-detached", "trainer.hidden"),
-    "functions": ("accumulated-graph", "functions["),
+    "functions": ("container", "functions["),
 }
 
 

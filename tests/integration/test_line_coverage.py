@@ -8,6 +8,7 @@ import sys
 import harness
 
 SCRIPT = harness.ROOT / "tests/endurance/line_coverage.py"
+OUTCOMES = {"passed": "", "failed": "<failure/>", "broken": "<error/>", "skipped": "<skipped/>"}
 BEGIN, END = "<!-- line coverage: begin -->\n", "<!-- line coverage: end -->\n"
 
 
@@ -21,7 +22,19 @@ def export(**covered):
     return {"data": [{"files": files}]}
 
 
+def ran(day, **cases):
+    """What JUnit says of tests that ended so."""
+    inner = "".join(f'<testcase name="{name}">{OUTCOMES[outcome]}</testcase>' for name, outcome in cases.items())
+    return f'<testsuites><testsuite name="pytest" timestamp="{day}T10:00:00+00:00">{inner}</testsuite></testsuites>'
+
+
 def test_lines_are_summed_for_each_folder(tmp_path):
+    (tmp_path / "unit.xml").write_text(ran("2026-01-01", live="passed", hooks="failed"))
+    (tmp_path / "programs").mkdir()
+    for file in harness.ROOT.glob("tests/integration/test_*.py"):
+        if file.name not in ("test_wheel.py", "test_leaks.py"):
+            (tmp_path / "programs" / f"{file.name}.xml").write_text(ran("2026-01-02"))
+    (tmp_path / "programs" / "test_top.py.xml").write_text(ran("2026-01-03", one="passed", two="passed", three="broken", four="skipped"))
     (tmp_path / "unit.json").write_text(json.dumps(export(tracker=9, table=0, reader=0, made=10)))
     (tmp_path / "programs.json").write_text(json.dumps(export(tracker=4, table=5, reader=10, made=0)))
     (tmp_path / "both.json").write_text(json.dumps(export(tracker=9, table=5, reader=10, made=10)))
@@ -30,11 +43,17 @@ def test_lines_are_summed_for_each_folder(tmp_path):
     said = subprocess.run([sys.executable, SCRIPT, tmp_path, "--write", page], capture_output=True, text=True, check=True).stdout
     before, rows, after = page.read_text().replace(END, BEGIN).split(BEGIN)
     assert (before, after) == ("before\n", "after\n")
+    files = len(list((tmp_path / "programs").iterdir()))
     assert rows.splitlines()[2:] == [
         "| preload/live | 20 | 45 % | 45 % | 70 % |",
         "| analyzer/dump/decode | 10 | 0 % | 100 % | 100 % |",
         "| **all of preload** | 20 | 45 % | 45 % | 70 % |",
         "| **all of analyzer** | 10 | 0 % | 100 % | 100 % |",
+        "",
+        "Counted on 2026-01-03. Unit tests: 1 passed, 0 skipped, 1 failed. "
+        f"Tests of whole programs in {files} files: 2 passed, 1 skipped, 1 failed.",
+        "Files that were not run: test_leaks.py, test_wheel.py.",
+        "Failed: hooks, three.",
     ]
     assert said == f"{rows}\n 50 %, 5 lines are not run: preload/live/table.h\n"
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import subprocess
 
 import corpus
@@ -100,6 +101,13 @@ def judge_answer(program, answer, steps):
         notes.append("beside it: " + ", ".join(others + [place["place"]["where"] for place in answer.places]))
     answer.note = "; ".join(notes)
     return answer
+
+
+def lost_with_more_dumps(cli, dumps):
+    """Findings of two of the dumps that all of them no longer give. Entries' numbers differ from dump to dump."""
+    def findings(some):
+        return {(finding["kind"], re.sub(r"\d+", "N", finding["held_by"])) for finding in ask(cli, some).findings}
+    return (findings(dumps[:2]) | findings(dumps[1:]) | findings(dumps[::2])) - findings(dumps)
 
 
 def is_leak(program, suspect):

@@ -33,26 +33,26 @@ class Checkpointer {
     std::map<size_t, std::vector<uint32_t>> freed_before;
     std::map<size_t, std::vector<const Pass*>> at_again;
     for (const Pass& pass : passes_.all()) {
-      for (uint32_t piece : pass.saved) {
-        dropped[piece] = 1;
-        const bool cached = replay_.blocks[piece].autocasts && pass.begins != SIZE_MAX;
-        freed_before[cached ? pass.begins : left(pass, piece)].push_back(piece);
+      for (uint32_t replay_block : pass.saved) {
+        dropped[replay_block] = 1;
+        const bool cached = replay_.blocks[replay_block].autocasts && pass.backward_begin != SIZE_MAX;
+        freed_before[cached ? pass.backward_begin : left(pass, replay_block)].push_back(replay_block);
       }
-      at_again[pass.again].push_back(&pass);
+      at_again[pass.recompute_at].push_back(&pass);
       keep_arguments(pass);
     }
     keep_results();
-    for (const auto& [piece, until] : kept_until_) freed_before[until + 1].push_back(piece);
+    for (const auto& [replay_block, until] : kept_until_) freed_before[until + 1].push_back(replay_block);
     std::vector<Change> changes;
     for (size_t i = 0; i < replay_.changes.size(); ++i) {
       if (const auto freed = freed_before.find(i); freed != freed_before.end()) {
-        for (uint32_t piece : freed->second) changes.push_back({piece, false});
+        for (uint32_t replay_block : freed->second) changes.push_back({replay_block, false});
       }
       if (const auto again = at_again.find(i); again != at_again.end()) {
         for (const Pass* pass : again->second) compute_again(*pass, dropped, changes);
       }
-      const auto [piece, made] = replay_.changes[i];
-      if (made || !kept_until_.contains(piece)) changes.push_back(replay_.changes[i]);
+      const auto [replay_block, made] = replay_.changes[i];
+      if (made || !kept_until_.contains(replay_block)) changes.push_back(replay_.changes[i]);
     }
     replay_.changes = std::move(changes);
   }
@@ -62,9 +62,9 @@ class Checkpointer {
   std::string known_modules() const {
     constexpr size_t kMaxShown = 5;
     std::set<std::string> names;
-    for (const ReplayBlock& piece : replay_.blocks) {
-      if (piece.place() == kNone) continue;
-      const std::string unit = numbered_part(base_.modules(piece.place())), name = with_wildcards(unit);
+    for (const ReplayBlock& replay_block : replay_.blocks) {
+      if (replay_block.place() == kNone) continue;
+      const std::string unit = numbered_part(base_.modules(replay_block.place())), name = with_wildcards(unit);
       if (name != unit) names.insert(name);
     }
     if (names.empty()) return "no dump of this run names its modules";
@@ -76,12 +76,12 @@ class Checkpointer {
     return text;
   }
 
-  // The change before which a forward pass that saves nothing frees a piece: where the call of the module that made it
-  // has ended. What that call made last is its result, which the call around it has.
-  size_t left(const Pass& pass, uint32_t piece) {
-    std::string_view call = passes_.path_of(piece);
+  // The change before which a forward pass that saves nothing frees a replay block: where the call of the module that
+  // made it has ended. What that call made last is its result, which the call around it has.
+  size_t left(const Pass& pass, uint32_t replay_block) {
+    std::string_view call = passes_.path_of(replay_block);
     bool last = true;
-    for (size_t i = passes_.made(piece) + 1; i <= pass.end; ++i) {
+    for (size_t i = passes_.made(replay_block) + 1; i <= pass.end; ++i) {
       const auto [other, made] = replay_.changes[i];
       if (!made || replay_.blocks[other].place() == kNone || !passes_.is_forward(other)) continue;
       const std::string_view path = passes_.path_of(other);
@@ -108,21 +108,21 @@ class Checkpointer {
   void keep_arguments(const Pass& pass) {
     const std::string& path = passes_.path_of(replay_.changes[pass.begin].block);
     size_t until = 0;
-    for (uint32_t piece : pass.saved) {
-      if (passes_.freed(piece) != SIZE_MAX) until = std::max(until, passes_.freed(piece));
+    for (uint32_t replay_block : pass.saved) {
+      if (passes_.freed(replay_block) != SIZE_MAX) until = std::max(until, passes_.freed(replay_block));
     }
-    for (size_t i = pass.end; i < std::min(pass.begins, replay_.changes.size()); ++i) {
-      const auto [piece, made] = replay_.changes[i];
-      if (made || passes_.made(piece) > pass.begin || replay_.blocks[piece].block == kNone ||
-          !passes_.is_forward(piece))
+    for (size_t i = pass.end; i < std::min(pass.backward_begin, replay_.changes.size()); ++i) {
+      const auto [replay_block, made] = replay_.changes[i];
+      if (made || passes_.made(replay_block) > pass.begin || replay_.blocks[replay_block].block == kNone ||
+          !passes_.is_forward(replay_block))
         continue;
-      const std::string& maker = passes_.path_of(piece);
+      const std::string& maker = passes_.path_of(replay_block);
       const std::string around = maker.substr(0, std::min(maker.rfind('.'), maker.size()));
-      if (goes_on(i) || passes_.concatenated_before(pass, piece)) continue;
-      const bool beside = !around.empty() && path.starts_with(around + ".") && !passes_.used_before(pass, piece);
-      if (passes_.instance(piece) == 0 && !maker.empty() && (beside || path.starts_with(maker + "."))) {
-        size_t& kept = kept_until_[piece];
-        kept = std::max({kept, passes_.freed(piece), until});
+      if (goes_on(i) || passes_.concatenated_before(pass, replay_block)) continue;
+      const bool beside = !around.empty() && path.starts_with(around + ".") && !passes_.used_before(pass, replay_block);
+      if (passes_.instance(replay_block) == 0 && !maker.empty() && (beside || path.starts_with(maker + "."))) {
+        size_t& kept = kept_until_[replay_block];
+        kept = std::max({kept, passes_.freed(replay_block), until});
       }
     }
   }
@@ -132,10 +132,10 @@ class Checkpointer {
     for (size_t i = 0; i + 1 < passes_.all().size(); ++i) {
       const Pass& pass = passes_.all()[i];
       const Pass& next = passes_.all()[i + 1];
-      if (pass.result == kNone || next.begin < pass.end || next.begins != pass.begins) continue;
+      if (pass.result == kNone || next.begin < pass.end || next.backward_begin != pass.backward_begin) continue;
       size_t until = 0;
-      for (uint32_t piece : next.saved) {
-        if (passes_.freed(piece) != SIZE_MAX) until = std::max(until, passes_.freed(piece));
+      for (uint32_t replay_block : next.saved) {
+        if (passes_.freed(replay_block) != SIZE_MAX) until = std::max(until, passes_.freed(replay_block));
       }
       if (until != 0) kept_until_[pass.result] = until;
     }
@@ -146,17 +146,17 @@ class Checkpointer {
     size_t end = pass.end;  // with what is freed as its functions return
     while (end + 1 < replay_.changes.size() && !replay_.changes[end + 1].made) ++end;
     for (size_t i = pass.begin; i <= end; ++i) {
-      const auto [piece, made] = replay_.changes[i];
-      if (passes_.instance(piece) != pass.instance || !passes_.is_forward(piece)) continue;
-      const bool passing = passes_.freed(piece) != SIZE_MAX && passes_.freed(piece) <= end;
-      if (dropped[piece] ? made : passing) changes.push_back({piece, made});
+      const auto [replay_block, made] = replay_.changes[i];
+      if (passes_.instance(replay_block) != pass.instance || !passes_.is_forward(replay_block)) continue;
+      const bool passing = passes_.freed(replay_block) != SIZE_MAX && passes_.freed(replay_block) <= end;
+      if (dropped[replay_block] ? made : passing) changes.push_back({replay_block, made});
     }
   }
 
   Replay& replay_;
   const Sample& base_;
   ModulePasses passes_;
-  std::map<uint32_t, size_t> kept_until_;  // of pieces that are arguments: the change that frees them
+  std::map<uint32_t, size_t> kept_until_;  // of replay blocks that are arguments: the change that frees them
 };
 
 }  // namespace

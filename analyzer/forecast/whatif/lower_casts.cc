@@ -34,7 +34,7 @@ void LowerCasts::give(uint32_t index) {
   Value* given = run_.inputs.newest([&](const Value& one) {
     if (one.operation == index || !run_.inputs.saved_for(one, operation)) return false;
     if (!convolves) return one.numel == wanted;
-    const std::span<const int64_t> own = run_.inputs.shape_of(one.piece);
+    const std::span<const int64_t> own = run_.inputs.shape_of(one.replay_block);
     const bool line = shape.size() == 4 && shape[2] == 1 && own.size() == 3;  // convolved as an image
     return (own.size() == shape.size() || line) && own[0] == shape[0] &&
            (own[1] % std::max<int64_t>(1, weight->columns) == 0 || own[1] == weight->rows);
@@ -77,22 +77,22 @@ void LowerCasts::cast_input(uint32_t index, Value& given, int64_t numel) {
 
 // The copies are saved in its place. It goes once all are made, if backward needed it for these alone.
 void LowerCasts::free_casts(const Value& value) {
-  const size_t freed = run_.edit.freed(value.piece);
+  const size_t freed = run_.edit.freed(value.replay_block);
   bool theirs = false;
   for (const CastCopy& cast : value.casts) {
     const Operation& operation = run_.operations.all[cast.operation];
     const bool ends_with_it = freed != SIZE_MAX && operation.backward_begin <= freed && freed < operation.backward_end;
     if (ends_with_it && !theirs && !run_.operations.all[value.operation].traits.saves_result && !cast.passing) {
       theirs = true;
-      run_.edit.free(value.last_use, value.piece);
-      run_.edit.free_instead(freed, cast.piece);
-      if (run_.replay.blocks[cast.piece].unsure > 0) {  // half in any case
-        run_.replay.blocks[cast.piece].unsure = 0;
-        run_.replay.blocks[cast.piece].factor *= 2;
+      run_.edit.free(value.last_use, value.replay_block);
+      run_.edit.free_instead(freed, cast.replay_block);
+      if (run_.replay.blocks[cast.replay_block].unsure > 0) {  // half in any case
+        run_.replay.blocks[cast.replay_block].unsure = 0;
+        run_.replay.blocks[cast.replay_block].factor *= 2;
       }
     } else {
       const bool saved = operation.backward_end != SIZE_MAX && !cast.passing;
-      run_.edit.free(saved ? operation.backward_end : operation.end, cast.piece);
+      run_.edit.free(saved ? operation.backward_end : operation.end, cast.replay_block);
     }
   }
 }
@@ -109,7 +109,7 @@ void LowerCasts::give_unread(uint32_t index) {
   if (given != nullptr) {
     const uint32_t copy = run_.copy_of(*given, operation, 1);
     run_.replay.blocks[copy] = as_uncertainty(run_.replay.blocks[copy]);
-    run_.passing(operation, copy);
+    run_.keep_during(operation, copy);
   }
   if (run_.inputs.shape_of(result).empty()) return;
   for (Weight* weight : run_.inputs.weights().possible_weights(index, run_.inputs.shape_of(result))) {
@@ -124,10 +124,10 @@ uint32_t LowerCasts::cast_weight(const Operation& operation, uint32_t block, Wei
   const size_t i = operation.begin;
   size_t until = run_.replay.changes.size();
   for (size_t later = i + 1; later < run_.replay.changes.size(); ++later) {
-    const auto [piece, made] = run_.replay.changes[later];
-    if (!made || run_.replay.blocks[piece].block == kNone) continue;
-    const Block& block = run_.base.blocks[run_.replay.blocks[piece].block];
-    if (!block.backward || run_.replay.blocks[piece].category != Category::gradient) continue;
+    const auto [replay_block, made] = run_.replay.changes[later];
+    if (!made || run_.replay.blocks[replay_block].block == kNone) continue;
+    const Block& block = run_.base.blocks[run_.replay.blocks[replay_block].block];
+    if (!block.backward || run_.replay.blocks[replay_block].category != Category::gradient) continue;
     if (double(block.nbytes) != weight.bytes || run_.base.opened->places.module_path(block.forward) != weight.module)
       continue;
     until = later;
@@ -136,7 +136,7 @@ uint32_t LowerCasts::cast_weight(const Operation& operation, uint32_t block, Wei
   const uint32_t growth = run_.replay.add(Growth::constant(weight.bytes));
   const uint32_t copy =
       run_.replay.add(ReplayBlock{kNone, growth, 0.5, 0, Category::saved_activation, block, /*autocasts=*/true});
-  run_.edit.pass(i, std::min(until + 1, run_.replay.changes.size()), copy);
+  run_.edit.keep_between(i, std::min(until + 1, run_.replay.changes.size()), copy);
   weight.cast_until = until;
   return copy;
 }

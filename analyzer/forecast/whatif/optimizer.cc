@@ -26,7 +26,7 @@ constexpr std::array<OptimizerNeeds, 6> kOptimizers = {{
     {"adagrad", 1, 1},
 }};
 
-// The most bytes that pieces of a category have at once, and those of the largest one.
+// The most bytes that replay blocks of a category have at once, and those of the largest one.
 struct CategorySum {
   double most = 0, largest = 0;
 };
@@ -34,9 +34,9 @@ CategorySum sum_of(const Replay& replay, const SizeValues& at, Category category
   CategorySum sum;
   double live = 0;
   for (const Change& change : replay.changes) {
-    const ReplayBlock& piece = replay.blocks[change.block];
-    if (piece.category != category) continue;
-    const double bytes = replay.growths[piece.growth].bytes(at) * piece.factor;
+    const ReplayBlock& replay_block = replay.blocks[change.block];
+    if (replay_block.category != category) continue;
+    const double bytes = replay.growths[replay_block.growth].bytes(at) * replay_block.factor;
     live += change.made ? bytes : -bytes;
     sum.most = std::max(sum.most, live);
     sum.largest = std::max(sum.largest, bytes);
@@ -65,9 +65,9 @@ void with_optimizer(Replay& replay, const Sample& base, OptimizerKind kind) {
   CategorySum trained = sum_of(replay, none, Category::gradient);
   if (trained.most == 0) trained = sum_of(replay, none, Category::parameter);
   if (trained.most == 0) throw BadInput(base.file + " has no gradients and no parameters; --optimizer needs them.");
-  for (ReplayBlock& piece : replay.blocks) {
-    const bool own = piece.block != kNone && base.blocks[piece.block].optimizer;
-    if (own || piece.category == Category::optimizer_state) piece.factor = 0;
+  for (ReplayBlock& replay_block : replay.blocks) {
+    const bool own = replay_block.block != kNone && base.blocks[replay_block.block].optimizer;
+    if (own || replay_block.category == Category::optimizer_state) replay_block.factor = 0;
   }
   const auto add = [&](double bytes, Category category) {
     return replay.add(ReplayBlock{kNone, replay.add(Growth::constant(bytes)), 1, 0, category, kNone});

@@ -13,7 +13,7 @@ namespace tensorscope::analyzer::forecast {
 
 class ReplayEdit {
  public:
-  // Of the changes and pieces that it has now.
+  // Of the changes and replay blocks that it has now.
   void start(const Replay& replay) {
     before_.assign(replay.changes.size() + 1, {});
     instead_.assign(replay.changes.size(), kNone);
@@ -23,22 +23,22 @@ class ReplayEdit {
     }
   }
 
-  void make(size_t before, uint32_t piece) { before_[before].push_back({piece, true}); }
-  void free(size_t before, uint32_t piece) { before_[before].push_back({piece, false}); }
+  void make(size_t before, uint32_t replay_block) { before_[before].push_back({replay_block, true}); }
+  void free(size_t before, uint32_t replay_block) { before_[before].push_back({replay_block, false}); }
   // There from one change to another.
-  void pass(size_t begin, size_t end, uint32_t piece) {
-    make(begin, piece);
-    free(end, piece);
+  void keep_between(size_t begin, size_t end, uint32_t replay_block) {
+    make(begin, replay_block);
+    free(end, replay_block);
   }
-  void free_instead(size_t change, uint32_t piece) { instead_[change] = piece; }
-  // A copy, made before a change, is saved in place of a piece, which is freed before `until`.
-  void save_instead(size_t before, uint32_t copy, uint32_t piece, size_t until) {
+  void free_instead(size_t change, uint32_t replay_block) { instead_[change] = replay_block; }
+  // A copy, made before a change, is saved in place of a replay block, which is freed before `until`.
+  void save_instead(size_t before, uint32_t copy, uint32_t replay_block, size_t until) {
     make(before, copy);
-    free(until, piece);
-    free_instead(freed(piece), copy);
+    free(until, replay_block);
+    free_instead(freed(replay_block), copy);
   }
-  // The change that frees a piece of the run; SIZE_MAX: none.
-  size_t freed(uint32_t piece) const { return freed_[piece]; }
+  // The change that frees a replay block of the run; SIZE_MAX: none.
+  size_t freed(uint32_t replay_block) const { return freed_[replay_block]; }
 
   void apply(Replay& replay) const {
     std::vector<Change> changes;
@@ -53,7 +53,7 @@ class ReplayEdit {
  private:
   std::vector<std::vector<Change>> before_;  // of each change: what comes before it
   std::vector<uint32_t> instead_;            // of each change: what it frees instead
-  std::vector<size_t> freed_;                // of each piece: the change that frees it
+  std::vector<size_t> freed_;                // of each replay block: the change that frees it
 };
 
 }  // namespace tensorscope::analyzer::forecast

@@ -9,19 +9,19 @@
 
 namespace tensorscope::analyzer::forecast {
 
-Replay with_changes(const Replay& replay, const Sample& base, const Changes& changes) {
+Replay apply_scenario(const Replay& replay, const Sample& base, const Scenario& scenario) {
   Replay changed = replay;
-  if (changes.optimizer) with_optimizer(changed, base, *changes.optimizer);
-  if (changes.ranks > 1) apply_sharding(changed, base, changes.ranks);
-  if (changes.autocast) {
+  if (scenario.optimizer) with_optimizer(changed, base, *scenario.optimizer);
+  if (scenario.ranks > 1) apply_sharding(changed, base, scenario.ranks);
+  if (scenario.autocast) {
     add_im2col_buffers(changed, base, operations_of(changed, base), weights_of(base));
     under_autocast(changed, base, operations_of(changed, base), weights_of(base));
   }
-  if (!changes.dtype.empty()) {
+  if (!scenario.dtype.empty()) {
     apply_dtype(changed, base, operations_of(changed, base));
     add_im2col_buffers(changed, base, operations_of(changed, base), weights_of(base));
   }
-  if (!changes.checkpointed.empty()) under_checkpoint(changed, base, changes.checkpointed);
+  if (!scenario.checkpointed.empty()) under_checkpoint(changed, base, scenario.checkpointed);
   return changed;
 }
 

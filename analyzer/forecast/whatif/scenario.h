@@ -12,7 +12,7 @@
 
 namespace tensorscope::analyzer::forecast {
 
-struct Changes {
+struct Scenario {
   std::string dtype{};                      // "bfloat16", "float16"; "" as it is
   std::vector<std::string> checkpointed{};  // patterns of module paths: "model.layers.*"
   std::optional<OptimizerKind> optimizer{};
@@ -21,6 +21,6 @@ struct Changes {
 };
 
 // Throws BadInput where the program has no such modules, or no parameters.
-Replay with_changes(const Replay& replay, const Sample& base, const Changes& changes);
+Replay apply_scenario(const Replay& replay, const Sample& base, const Scenario& scenario);
 
 }  // namespace tensorscope::analyzer::forecast

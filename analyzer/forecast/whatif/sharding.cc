@@ -48,9 +48,9 @@ class Sharder {
  private:
   // A rank's part of a tensor: it is cut along its first dimension, and the first rank has no fewer rows than others.
   double part(int64_t rows) const { return double((rows + ranks_ - 1) / ranks_) / double(rows); }
-  double part(const ReplayBlock& piece) const {
-    if (piece.block == kNone) return 1.0 / ranks_;
-    const Block& block = base_.blocks[piece.block];
+  double part(const ReplayBlock& replay_block) const {
+    if (replay_block.block == kNone) return 1.0 / ranks_;
+    const Block& block = base_.blocks[replay_block.block];
     if (!block.shape_known) return 1.0 / ranks_;
     if (block.ndim == 0) return 1;
     return base_.shape(block)[0] > 0 ? part(base_.shape(block)[0]) : 1;
@@ -90,17 +90,17 @@ class Sharder {
   void find_iterations() {
     bool backward = true;
     for (size_t i = 0; i < replay_.changes.size(); ++i) {
-      const auto [piece, made] = replay_.changes[i];
-      if (!made || replay_.blocks[piece].block == kNone) continue;
-      const Block& block = base_.blocks[replay_.blocks[piece].block];
-      if (block.optimizer || (units_[piece] == kOutside && !block.backward)) continue;
+      const auto [replay_block, made] = replay_.changes[i];
+      if (!made || replay_.blocks[replay_block].block == kNone) continue;
+      const Block& block = base_.blocks[replay_.blocks[replay_block].block];
+      if (block.optimizer || (units_[replay_block] == kOutside && !block.backward)) continue;
       if (!block.backward) {
         if (backward) iterations_.emplace_back().begin = i;
         backward = false;
-        forward_block(iterations_.back(), i, units_[piece]);
+        forward_block(iterations_.back(), i, units_[replay_block]);
       } else if (!iterations_.empty()) {
         backward = true;
-        backward_block(iterations_.back(), i, std::max(kRoot, units_[piece]));
+        backward_block(iterations_.back(), i, std::max(kRoot, units_[replay_block]));
       }
     }
   }
@@ -122,25 +122,27 @@ class Sharder {
   }
 
   void shard_what_stays() {
-    for (ReplayBlock& piece : replay_.blocks) {
-      const bool of_step =
-          piece.block != kNone ? base_.blocks[piece.block].optimizer : piece.category == Category::temporary;
-      if (piece.category == Category::parameter || piece.category == Category::optimizer_state || of_step) {
-        piece.factor *= part(piece);
+    for (ReplayBlock& replay_block : replay_.blocks) {
+      const bool of_step = replay_block.block != kNone ? base_.blocks[replay_block.block].optimizer
+                                                       : replay_block.category == Category::temporary;
+      if (replay_block.category == Category::parameter || replay_block.category == Category::optimizer_state ||
+          of_step) {
+        replay_block.factor *= part(replay_block);
       }
     }
   }
 
-  uint32_t piece(double bytes, Category category) {
+  uint32_t add_block(double bytes, Category category) {
     return replay_.add(ReplayBlock{kNone, replay_.add(Growth::constant(bytes)), 1, 0, category});
   }
-  // Of a module: what is gathered in one piece, and its parameters, which are copied out of it.
+  // Of a module: what is gathered in one buffer, and its parameters, which are copied out of it.
   struct Whole {
     uint32_t gathered, parameters;
   };
   const Whole& whole(int unit) {
     const auto [found, fresh] = whole_.try_emplace(unit);
-    if (fresh) found->second = {piece(bytes_[unit], Category::workspace), piece(bytes_[unit], Category::parameter)};
+    if (fresh)
+      found->second = {add_block(bytes_[unit], Category::workspace), add_block(bytes_[unit], Category::parameter)};
     return found->second;
   }
 
@@ -195,16 +197,17 @@ class Sharder {
   std::map<int, std::vector<uint32_t>> gradients_of(const Iteration& iteration) const {
     std::map<int, std::vector<uint32_t>> gradients;
     for (size_t i = iteration.backward_begin; i <= iteration.backward_end; ++i) {
-      const auto [piece, made] = replay_.changes[i];
-      if (made && replay_.blocks[piece].category == Category::gradient) {
-        gradients[iteration.backward.contains(units_[piece]) ? units_[piece] : kRoot].push_back(piece);
+      const auto [replay_block, made] = replay_.changes[i];
+      if (made && replay_.blocks[replay_block].category == Category::gradient) {
+        gradients[iteration.backward.contains(units_[replay_block]) ? units_[replay_block] : kRoot].push_back(
+            replay_block);
       }
     }
     return gradients;
   }
 
-  // The gradients are copied into one piece, which stays until the next module's; of the sum a rank has its part.
-  // Returns that piece.
+  // The gradients are copied into one buffer, which stays until the next module's; of the sum a rank has its part.
+  // Returns that buffer.
   uint32_t reduce(size_t before, const std::vector<uint32_t>& gradients, uint32_t last) {
     if (last != kNone) edit_.free(before, last);
     if (gradients.empty()) return kNone;
@@ -213,7 +216,7 @@ class Sharder {
       const ReplayBlock& of = replay_.blocks[gradient];
       bytes += replay_.growths[of.growth].bytes(SizeValues{}) * of.factor * part(of) * ranks_;
     }
-    const uint32_t input = piece(bytes, Category::workspace);
+    const uint32_t input = add_block(bytes, Category::workspace);
     edit_.make(before, input);
     for (uint32_t gradient : gradients) {
       if (edit_.freed(gradient) < before) continue;
@@ -232,7 +235,7 @@ class Sharder {
   const int ranks_;
   std::map<std::string, int> numbers_;  // of numbered modules
   std::map<int, double> bytes_;         // of their parameters
-  std::vector<int> units_;              // of each piece
+  std::vector<int> units_;              // of each replay block
   std::vector<Iteration> iterations_;
   std::map<int, Whole> whole_;
   ReplayEdit edit_;

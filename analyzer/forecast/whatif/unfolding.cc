@@ -49,14 +49,15 @@ void add_im2col_buffers(Replay& replay, const Sample& base, const Operations& op
     });
     if (weight == weights.end()) continue;
     const double columns = columns_of(*weight);
-    const auto passing = [&](size_t begin, size_t end, double part) {
+    const auto may_keep_columns = [&](size_t begin, size_t end, double part) {
       if (part == 0) return;
-      edit.pass(begin, end, replay.add(as_uncertainty({kNone, result.growth, part, 0, Category::workspace})));
+      edit.keep_between(begin, end, replay.add(as_uncertainty({kNone, result.growth, part, 0, Category::workspace})));
     };
-    passing(operation.begin, operation.end, columns);
+    may_keep_columns(operation.begin, operation.end, columns);
     if (operation.backward_begin == SIZE_MAX) continue;
     // Never at the same time.
-    passing(operation.backward_begin, operation.backward_end, std::max(columns, has_bias(weights, *weight) ? 1.0 : 0));
+    may_keep_columns(operation.backward_begin, operation.backward_end,
+                     std::max(columns, has_bias(weights, *weight) ? 1.0 : 0));
   }
   edit.apply(replay);
 }

@@ -39,7 +39,7 @@ TEST(ByteBuffers, WhatDoesNotGrowStays) {
 
 TEST(ByteBuffers, WhereTheOperationIsNotKnownItMayBeEither) {
   Replay replay = scaled(0.5, 1);
-  replay.growths[0] = Growth::constant(0);  // no piece has it now
+  replay.growths[0] = Growth::constant(0);  // no replay block has it now
   EXPECT_EQ(peak(replay, {64}).bytes, 1000 + 0.75 * 6400);
   const double more = highest_possible(replay, {64}, {64}).bytes, less = least_possible(replay, {64}, {64}).bytes;
   EXPECT_NEAR(more, 1000 + 6400, 1);

@@ -118,12 +118,13 @@ class ModelScene {
   std::vector<bool> alive_;
 };
 
-// Bytes alive after each change of a play.
+// Bytes alive after each change of a replay.
 inline std::vector<double> live_bytes(const Replay& replay) {
   std::vector<double> bytes;
   double live = 0;
-  for (const auto [piece, made] : replay.changes) {
-    const double own = replay.growths[replay.blocks[piece].growth].bytes({}) * replay.blocks[piece].factor;
+  for (const auto [replay_block, made] : replay.changes) {
+    const double own =
+        replay.growths[replay.blocks[replay_block].growth].bytes({}) * replay.blocks[replay_block].factor;
     live += made ? own : -own;
     bytes.push_back(live);
   }

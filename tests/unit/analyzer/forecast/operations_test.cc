@@ -71,7 +71,7 @@ TEST(Operations, EachWithItsBackward) {
   EXPECT_EQ(found.all[0].backward_begin, 5u);
   EXPECT_EQ(found.all[1].backward_begin, 3u);
   EXPECT_EQ(found.all[1].backward_end, 5u);
-  EXPECT_EQ(found.of_piece, (std::vector<uint32_t>{0, 0, 1, 1, 0}));
+  EXPECT_EQ(found.of_replay_block, (std::vector<uint32_t>{0, 0, 1, 1, 0}));
 }
 
 }  // namespace

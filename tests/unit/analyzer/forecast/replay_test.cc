@@ -64,7 +64,7 @@ TEST(Replay, WhatMayComeBesidesRaisesTheMostAlone) {
   replay.changes.insert(replay.changes.begin(), {uint32_t(replay.blocks.size() - 1), true});
   EXPECT_NEAR(highest_possible(replay, {2}, {2}).bytes, known + 1000, 1);
   EXPECT_NEAR(least_possible(replay, {2}, {2}).bytes, known, 1);
-  for (ReplayBlock& piece : replay.blocks) piece.unsure = std::max(piece.unsure, 0.25);
+  for (ReplayBlock& replay_block : replay.blocks) replay_block.unsure = std::max(replay_block.unsure, 0.25);
   EXPECT_NEAR(highest_possible(replay, {2}, {2}).bytes, 1.25 * known + 1000, 1);
   EXPECT_NEAR(least_possible(replay, {2}, {2}).bytes, 0.75 * known, 1);
 }

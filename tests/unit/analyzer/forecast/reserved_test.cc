@@ -18,7 +18,7 @@ class Requests {
     replay_.changes.push_back({uint32_t(replay_.blocks.size() - 1), true});
     return uint32_t(replay_.blocks.size() - 1);
   }
-  void free(uint32_t piece) { replay_.changes.push_back({piece, false}); }
+  void free(uint32_t replay_block) { replay_.changes.push_back({replay_block, false}); }
   ReservedPeaks peaks() const { return reserved_peaks(replay_, {}); }
 
  private:

@@ -32,6 +32,37 @@ TEST(Containers, AGlobalDictionaryThatGrows) {
   EXPECT_EQ(run.leaks.places[0].finding, 0u);
 }
 
+TEST(Containers, KeysAndValuesOfOneCacheAreOneFinding) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      scene.kept(serial_at(step, 10), 4096, scene.site(12), "lru_cache of Clip.envelope (key)[0].wave");
+      scene.kept(serial_at(step, 20), 2048, scene.site(14), "lru_cache of Clip.envelope[" + std::to_string(step) + "]");
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().holders.at(0), "train.py: lru_cache of Clip.envelope");
+  EXPECT_EQ(run.only().growth.added_bytes(), 20 * (16384 + 8192));
+  EXPECT_EQ(owner_of("cache[*].wave"), "cache");
+  EXPECT_EQ(owner_of("graph.*"), "graph");
+  EXPECT_EQ(owner_of("weight"), "weight");
+}
+
+// At one line of a trainer, gradients that are made anew in every step and targets that are kept.
+TEST(Containers, WhatComesAndGoesAtALineDoesNotHideWhatGrowsThere) {
+  Dumps run([](Scene& scene) {
+    const uint32_t fit = scene.site(45);
+    for (int step = 1; step <= scene.steps(); ++step) {
+      scene.kept(serial_at(step, 10), 16384, scene.site(12), "outputs[" + std::to_string(step) + "][0]");
+      scene.kept(serial_at(step, 20), 64, fit, "outputs[" + std::to_string(step) + "][1]");
+    }
+    for (int i = 0; i < 4; ++i)
+      scene.kept(serial_at(scene.steps(), 500 + i), 4096, fit, "weights[" + std::to_string(i) + "].grad");
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  ASSERT_EQ(run.leaks.places.size(), 2u);
+  for (const GrownPlace& grown : run.leaks.places) EXPECT_EQ(grown.finding, 0u) << grown.place.label;
+}
+
 // 20, 26 and 28 of what may be 28: whether it goes on is for a later dump to say.
 TEST(Containers, WhatGrowsByLessAndLessIsNoFindingYet) {
   const auto with_entries = [](const std::vector<int>& entries) {

@@ -210,6 +210,23 @@ TEST(KeptGraphs, NodesThatAreKeptByThemselves) {
   EXPECT_THAT(Dumps([&](Scene& scene) { program(scene, 1); }).kinds(), ElementsAre());
 }
 
+// What a ctx has as an attribute hangs on its node: few nodes may keep much.
+TEST(KeptGraphs, FewNodesThatKeepMuch) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      const uint32_t node = scene.node(serial_at(step, 1), kTanh);
+      scene.saved(serial_at(step, 10), 8192, scene.site(17), node);
+      scene.builder.node_reference(node, "Swish.trace[" + std::to_string(step) + "]", "train.py");
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().holders.at(0), "train.py: Swish.trace[*]");
+  EXPECT_EQ(run.only().growth.bytes, (std::vector<uint64_t>{10 * 32768, 20 * 32768, 30 * 32768}));
+  EXPECT_EQ(run.only().advice, Advice::drop_nodes);
+  ASSERT_EQ(run.leaks.places.size(), 1u);
+  EXPECT_EQ(run.leaks.places[0].finding, 0u);
+}
+
 // Where not all of Python was looked through, anything in it may refer to them.
 TEST(KeptGraphs, WhoKeepsNodesIsNotConcludedFromWhatWasNotSeen) {
   for (const bool seen : {true, false}) {

@@ -309,6 +309,54 @@ TEST(OptimizerState, OfOptimizersThatPileUpIsAFinding) {
   EXPECT_TRUE(run.leaks.remarks.empty());
 }
 
+// Trials whose models are kept somewhere else than their optimizers: not one optimizer with more and more parameters.
+TEST(OptimizerState, OfOptimizersOfModelsThatPileUpIsAFinding) {
+  Dumps run([](Scene& scene) {
+    for (int number = 0; number < scene.steps(); ++number) {
+      const std::string trial = std::to_string(number), name = "models[" + trial + "].weight";
+      const std::string optimizer = "optimizers[" + trial + "]";
+      const uint64_t parameter =
+          leaf(scene, name, {.serial = testing::serial_at(1 + number, 500), .gradient_after = 5});
+      scene.held(parameter, optimizer + ".param_groups[0]['params'][0]", ReferenceRoot::global);
+      const uint64_t made = testing::serial_at(1 + number, 10);
+      scene.kept(made, 8192, scene.site(9), "", ReferenceRoot::user);
+      scene.held(made + 1, optimizer + ".state['" + name + "'].exp_avg", ReferenceRoot::global,
+                 ReferenceRole::optimizer_state);
+    }
+  });
+  EXPECT_TRUE(run.leaks.remarks.empty());
+  ASSERT_FALSE(run.leaks.findings.empty());
+  EXPECT_EQ(run.only().holders.at(0), "train.py: optimizers[0..29]");
+  EXPECT_GE(run.leaks.growth.rest(), 0);
+}
+
+// A neuron that a class remembers keeps, by the graph of its state, the weights of its network.
+TEST(StrayLeaves, LeavesThatAGrowingContainersGraphsKeepAreThatContainers) {
+  Dumps run([](Scene& scene) {
+    leaf(scene, "model.weight", {.gradient_after = 5});
+    for (int step = 1; step <= scene.steps(); ++step) {
+      TensorSpec weight = scene.plain(testing::serial_at(step, 10), 2048, scene.site(3));
+      weight.flags = kTrained;
+      TensorSpec gradient = scene.plain(testing::serial_at(step, 20), 2048, scene.site(3));
+      scene.add(gradient);
+      weight.grad = gradient.address;
+      const uint64_t made = scene.add(weight);
+      const uint32_t accumulate = scene.node(testing::serial_at(step, 30), testing::kAccumulate);
+      scene.builder.saved(accumulate, {.tensor = made});
+      scene.object(made, /*optimized=*/false, /*trained=*/true, format::WrapperState::kept_by_cpp);
+      TensorSpec state = scene.plain(testing::serial_at(step, 40), 8192, scene.site(5));
+      state.grad_fn =
+          scene.builder.graph_address(scene.node(testing::serial_at(step, 50), testing::kTanh, {accumulate}));
+      state.grad_fn_name = testing::kTanh;
+      const uint64_t memory = scene.add(state);
+      scene.held(memory, "Neuron.instances[" + std::to_string(step) + "].mem", ReferenceRoot::class_);
+      scene.object(memory);
+    }
+  });
+  ASSERT_EQ(run.leaks.findings.size(), 1u);
+  EXPECT_THAT(run.only().holders.at(0), ::testing::HasSubstr("Neuron.instances"));
+}
+
 TEST(OptimizerState, OfOneParameterThatGrowsIsAFinding) {
   Dumps run([](Scene& scene) { trained_with_state(scene, 0, scene.steps()); });
   ASSERT_THAT(run.kinds(), ElementsAre("container"));

@@ -48,11 +48,13 @@ class AutocastTest : public ::testing::Test {
   }
   // The part of its float32 bytes that a block has; of what is not known, the middle.
   double part(uint32_t block) const { return replay_.blocks[block].factor; }
-  double bytes(const ReplayBlock& piece) const { return replay_.growths[piece.growth].bytes({}) * piece.factor; }
-  // After which change of the play a piece is freed, or made.
-  size_t change(uint32_t piece, bool made) const {
+  double bytes(const ReplayBlock& replay_block) const {
+    return replay_.growths[replay_block.growth].bytes({}) * replay_block.factor;
+  }
+  // After which change of the replay a replay block is freed, or made.
+  size_t change(uint32_t replay_block, bool made) const {
     for (size_t i = 0; i < replay_.changes.size(); ++i) {
-      if (replay_.changes[i].block == piece && replay_.changes[i].made == made) return i;
+      if (replay_.changes[i].block == replay_block && replay_.changes[i].made == made) return i;
     }
     return SIZE_MAX;
   }
@@ -289,7 +291,7 @@ TEST_F(AutocastTest, ANumberChangesNoType) {
     const uint32_t number = scaled + 1;
     operations.all[2].blocks.push_back(number);
     operations.all.pop_back();
-    operations.of_piece[number] = 2;
+    operations.of_replay_block[number] = 2;
   };
   make("mul", "model", {});
   cast();
@@ -304,7 +306,7 @@ TEST_F(AutocastTest, StatisticsOfANormAreFloat32) {
   change_ = [&](Operations& operations) {
     operations.all[1].blocks.push_back(mean);
     operations.all.pop_back();
-    operations.of_piece[mean] = 1;
+    operations.of_replay_block[mean] = 1;
   };
   cast();
   EXPECT_EQ(part(normed), 0.5);

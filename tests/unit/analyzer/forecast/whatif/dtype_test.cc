@@ -13,7 +13,7 @@ namespace {
 Replay half(ModelScene& scene, uint32_t math) {
   Replay replay = scene.replay();
   Operations operations = operations_of(replay, scene.base);
-  operations.all[operations.of_piece[math]].traits.in_attention_math = true;
+  operations.all[operations.of_replay_block[math]].traits.in_attention_math = true;
   apply_dtype(replay, scene.base, operations);
   return replay;
 }
@@ -32,13 +32,14 @@ TEST(Precision, AttentionByItsFormulaSavesItsValuesInFloat32) {
   const ReplayBlock& copy = replay.blocks[4];
   EXPECT_EQ(replay.growths[copy.growth].bytes({}) * copy.factor, kBytes);
   // From there on it is saved in place of what it was made of.
-  for (const LiveBlock& piece : live_after(replay, replay.changes.size() - 1, {})) EXPECT_NE(piece.piece, 4u);
+  for (const LiveBlock& replay_block : live_after(replay, replay.changes.size() - 1, {}))
+    EXPECT_NE(replay_block.replay_block, 4u);
   bool found = false, original = false;
   for (size_t i = 0; i < replay.changes.size(); ++i) {
     if (replay.changes[i].block != last || !replay.changes[i].made) continue;
-    for (const LiveBlock& piece : live_after(replay, i, {})) {
-      found = found || piece.piece == 4;
-      original = original || piece.piece == values;
+    for (const LiveBlock& replay_block : live_after(replay, i, {})) {
+      found = found || replay_block.replay_block == 4;
+      original = original || replay_block.replay_block == values;
     }
   }
   EXPECT_TRUE(found);
@@ -56,9 +57,9 @@ TEST(Precision, ValuesAreHeldAsLongAsKeysAre) {
   scene.backward(query, {2, 8});
   scene.free(values);
   const Replay replay = half(scene, query);
-  const auto change = [&](uint32_t piece, bool made) {
+  const auto change = [&](uint32_t replay_block, bool made) {
     return std::ranges::find_if(replay.changes,
-                                [&](const Change& one) { return one.block == piece && one.made == made; });
+                                [&](const Change& one) { return one.block == replay_block && one.made == made; });
   };
   EXPECT_LT(change(last, true), change(values, false));
   EXPECT_LT(change(values, false), change(keys, false));
@@ -71,7 +72,7 @@ TEST(Precision, ALossMayBeGivenACopyInFloat32) {
   const uint32_t result = scene.loss({2, 8});
   Replay replay = scene.replay();
   Operations operations = operations_of(replay, scene.base);
-  operations.all[operations.of_piece[result]].traits = traits_of("log_softmax", true);
+  operations.all[operations.of_replay_block[result]].traits = traits_of("log_softmax", true);
   apply_dtype(replay, scene.base, operations);
   // Scores and result have between half and all, since this run has no native stacks.
   EXPECT_NEAR(peak(replay, {}).bytes, 0.75 * kBytes + 0.75 * kBytes, 1);
@@ -86,8 +87,8 @@ std::pair<double, double> of_loss(int32_t line, int32_t loss_line, const char* b
   const auto [scores, loss] = scene.scores_and_loss({2, 8}, line, loss_line);
   Replay replay = scene.replay();
   Operations operations = operations_of(replay, scene.base);
-  operations.all[operations.of_piece[scores]].traits = traits_of(by, true);
-  operations.all[operations.of_piece[loss]].traits = traits_of("log_softmax", true);
+  operations.all[operations.of_replay_block[scores]].traits = traits_of(by, true);
+  operations.all[operations.of_replay_block[loss]].traits = traits_of("log_softmax", true);
   apply_dtype(replay, scene.base, operations);
   return {replay.blocks[loss].factor * kBytes, highest_possible(replay, {}, {}).bytes};
 }

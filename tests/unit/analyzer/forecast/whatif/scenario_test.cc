@@ -10,30 +10,30 @@ namespace tensorscope::analyzer::forecast {
 
 namespace {
 
-const Changes kCheckpointed = {.checkpointed = {"model.layers.*"}};
+const Scenario kCheckpointed = {.checkpointed = {"model.layers.*"}};
 
 Replay checkpointed(ModelScene& scene) {
   const Replay replay = scene.replay();
-  return with_changes(replay, scene.base, kCheckpointed);
+  return apply_scenario(replay, scene.base, kCheckpointed);
 }
 
-// How often a piece is made and freed, and whether it is alive after a change of the base.
+// How often a replay block is made and freed, and whether it is alive after a change of the base.
 struct Life {
   int made = 0, freed = 0;
 };
-Life life_of(const Replay& replay, uint32_t piece) {
+Life life_of(const Replay& replay, uint32_t replay_block) {
   Life life;
   for (const auto [one, made] : replay.changes) {
-    if (one == piece) ++(made ? life.made : life.freed);
+    if (one == replay_block) ++(made ? life.made : life.freed);
   }
   return life;
 }
 
-bool alive_before(const Replay& replay, uint32_t piece, uint32_t other) {
+bool alive_before(const Replay& replay, uint32_t replay_block, uint32_t other) {
   bool alive = false;
   for (const auto [one, made] : replay.changes) {
     if (one == other && made) return alive;
-    if (one == piece) alive = made;
+    if (one == replay_block) alive = made;
   }
   return false;
 }
@@ -187,7 +187,7 @@ TEST(Checkpointing, AResultWhoseCopyIsSavedIsKeptAndFreedOnce) {
   scene.free(first);
   Replay replay = scene.replay();
   replay.changes.insert(replay.changes.begin() + 3, {result, false});
-  replay = with_changes(replay, scene.base, kCheckpointed);
+  replay = apply_scenario(replay, scene.base, kCheckpointed);
   EXPECT_TRUE(alive_before(replay, result, of_second));
   EXPECT_FALSE(alive_before(replay, result, of_first));
   EXPECT_EQ(life_of(replay, result).made, 1);
