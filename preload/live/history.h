@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "live/step_marks.h"
+#include "live/step_count.h"
 #include "support/ids.h"
 
 namespace tensorscope::live {

@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "live/device_table.h"
-#include "live/step_marks.h"
+#include "live/step_count.h"
 
 namespace tensorscope::live {
 

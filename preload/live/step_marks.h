@@ -11,11 +11,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "live/step_count.h"
 #include "support/ids.h"
 
 namespace tensorscope::live {
-
-enum class StepSource : uint8_t { none, backward, optimizer, mark };  // one replaces what those before it said
 
 void step_ended(StepSource source);
 
@@ -31,11 +30,6 @@ struct StepMarks {
   uint64_t every = 1;        // of so many steps one has a mark
   std::vector<Serial> ends;  // ascending: what was made after it belongs to a later step
 };
-struct StepCount {
-  StepSource source = StepSource::none;
-  uint64_t count = 0;  // steps that have ended
-};
-StepCount step_count();
 // Those up to this serial. Context: collector.
 StepMarks step_marks(Serial newest);
 

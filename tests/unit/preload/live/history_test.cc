@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Covers: preload/live/history.cc, preload/live/history.h
+// Covers: preload/live/history.cc
 #include "live/history.h"
 
 #include <vector>
 
 #include "live/device_table.h"
+#include "live/step_marks.h"
 #include "support/fresh_in_child.h"
 #include "tracker_fixture.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Covers: preload/live/peak.cc, preload/live/all_locks.cc
+// Covers: preload/live/peak.cc preload/live/all_locks.cc
 #include "live/peak.h"
 
 #include <map>
