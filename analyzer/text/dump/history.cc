@@ -40,8 +40,16 @@ uint64_t peak_of(const History& history, size_t device) {
   return most;
 }
 
+bool knows(const History& history, std::optional<Device> device) {
+  if (!history.present() || history.devices.empty()) return false;
+  return !device || std::find(history.devices.begin(), history.devices.end(), *device) != history.devices.end();
+}
+
 // The one that a sentence is about: whose memory grew most, else that had the most.
-size_t subject(const History& history) {
+size_t subject(const History& history, std::optional<Device> only) {
+  for (size_t device = 0; only && device < history.devices.size(); ++device) {
+    if (history.devices[device] == *only) return device;
+  }
   const size_t fastest = analyzer::fastest_growing(history);
   if (analyzer::run_growth(history, fastest).kind == GrowthKind::grew) return fastest;
   size_t most = 0;
@@ -76,10 +84,10 @@ std::string after_start(const Dump& dump, uint64_t ns) {
 
 }  // namespace
 
-std::string growth_sentence(const Dump& dump) {
+std::string growth_sentence(const Dump& dump, std::optional<Device> only) {
   const History& history = dump.history;
-  if (!history.present() || history.devices.empty()) return "";
-  const size_t device = subject(history);
+  if (!knows(history, only)) return "";
+  const size_t device = subject(history, only);
   const RunGrowth growth = analyzer::run_growth(history, device);
   const std::string name = history.devices[device].text() + " memory";
   const char* const at = growth.by_step ? " at the end of a step" : "";
@@ -101,7 +109,7 @@ std::string growth_sentence(const Dump& dump) {
                      growth.by_step ? "ends of steps" : "steps or seconds");
 }
 
-std::string history_curve(const Dump& dump, const Terminal& terminal) {
+std::string history_curve(const Dump& dump, const Terminal& terminal, std::optional<Device> only) {
   const History& history = dump.history;
   if (history.points.size() < kMinColumns) return "";
   constexpr size_t kLabels = 14;
@@ -112,7 +120,8 @@ std::string history_curve(const Dump& dump, const Terminal& terminal) {
   std::string text;
   for (size_t device = 0; device < history.devices.size(); ++device) {
     const uint64_t top = peak_of(history, device);
-    if (top == 0 || top < most / 100) continue;
+    if (only ? history.devices[device] != *only : top < most / 100) continue;
+    if (top == 0) continue;
     std::vector<uint64_t> heights(columns);
     for (size_t i = 0; i < history.points.size(); ++i) {
       uint64_t& height = heights[i * columns / history.points.size()];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "memory/opened_dump.h"
@@ -12,12 +13,13 @@
 namespace tensorscope::text {
 
 // "cpu memory grew by 52.0 KiB a step from step 40 to 390: 36.1 MiB to 54.3 MiB at the end of a step". "" without a
-// history.
-std::string growth_sentence(const analyzer::Dump& dump);
+// history. `only`: of this device; else of the one that grew most, or had the most.
+std::string growth_sentence(const analyzer::Dump& dump, std::optional<analyzer::Device> only = std::nullopt);
 
 // A line for each device that had something to speak of: the most live bytes over the run, from left to right. ""
 // without a history of at least a few moments.
-std::string history_curve(const analyzer::Dump& dump, const Terminal& terminal);
+std::string history_curve(const analyzer::Dump& dump, const Terminal& terminal,
+                          std::optional<analyzer::Device> only = std::nullopt);
 
 // Whether so little of the peak is alive that a reader wants to know of the peak.
 bool nearly_all_freed(const analyzer::OpenedDump& opened);
