@@ -122,16 +122,19 @@ void keep_largest(std::vector<Group>& groups, size_t count) {
   });
 }
 
-// Whether memory grew, and its curve. "" without a history.
-std::string over_the_run(const analyzer::Dump& dump, const text::Terminal& terminal) {
+// Whether memory grew, and its curve. "" without a history. `always`: also if it is not known whether it grew.
+std::string over_the_run(const analyzer::Dump& dump, bool always, const text::Terminal& terminal) {
   const std::string growth = text::growth_sentence(dump);
-  if (growth.empty()) return "";
+  if (growth.empty() || (!always && !text::growth_is_known(dump))) return "";
   return text::wrap(text::clean(growth), terminal.width, 2) + "\n" + text::history_curve(dump, terminal);
 }
 
 std::string without_peak(const analyzer::Dump& dump) {
   if (dump.moment) return "it is a moment of a recording; tensorscope timeline shows the recording's peak.";
-  return dump.totals.devices.empty() ? "nothing was allocated." : "it is of an older version of tensorscope.";
+  const auto& devices = dump.totals.devices;
+  const bool any = std::any_of(devices.begin(), devices.end(),
+                               [](const analyzer::DeviceTotal& device) { return device.peak_bytes != 0; });
+  return any ? "it is of an older version of tensorscope." : "nothing was allocated.";
 }
 
 int segments(analyzer::OpenedDump& opened, const ReportOptions& options, Invocation& invocation) {
@@ -159,7 +162,7 @@ int peak(analyzer::OpenedDump& opened, const ReportOptions& options, Invocation&
   const analyzer::PeakPlaces places = analyzer::peak_places(opened);
   const std::string answer = text::clean(text::peak_answer(dump, places));
   out += terminal.styled(text::Style::bold, text::wrap(answer, terminal.width, 2)) + "\n";
-  out += text::peak_moment(dump, terminal) + over_the_run(dump, terminal);
+  out += text::peak_moment(dump, terminal) + over_the_run(dump, true, terminal);
   out += headline(dump, terminal) + "\n";
   peak_tables(opened, places, options.top, invocation);
   out += "\n" + coverage_lines(dump, terminal);
@@ -273,7 +276,8 @@ int report(const ReportOptions& options, Invocation& invocation) {
       freed ? text::freed_answer(opened, *freed)
             : text::answer_line(opened, selection, groups, options.by, total, !options.filter.empty());
   out += terminal.styled(text::Style::bold, text::wrap(text::clean(answer), terminal.width, 2)) + "\n";
-  out += growth_line(opened, selection, earlier, options, terminal) + over_the_run(opened.dump, terminal);
+  out += growth_line(opened, selection, earlier, options, terminal) +
+         over_the_run(opened.dump, freed.has_value(), terminal);
   out += headline(opened.dump, terminal);
   out += text::moment_names_line(opened, terminal) + "\n";
   tables(opened, selection, std::move(groups), total, options, earlier, freed ? &*freed : nullptr, invocation);

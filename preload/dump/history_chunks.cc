@@ -11,8 +11,10 @@ namespace tensorscope::dump {
 bool write_history(const live::SnapshotView& view, ChunkSink& file) {
   const live::HistoryCopy& history = view.history;
   if (history.size == 0) return true;
+  // A device may have come between the copies of both.
+  const size_t device_count = std::min(history.devices, view.devices.size);
   std::vector<format::HistoryDevice> devices;
-  for (size_t i = 0; i < history.devices; ++i) {
+  for (size_t i = 0; i < device_count; ++i) {
     devices.emplace_back(view.devices[i].device.type, view.devices[i].device.index);
   }
   std::vector<format::HistoryPoint> points;
@@ -21,7 +23,7 @@ bool write_history(const live::SnapshotView& view, ChunkSink& file) {
     const live::HistoryPoint& point = history.points[i];
     points.emplace_back(point.ns, point.step, point.resident, point.moments, format::MomentKind(point.kind),
                         format::StepSource(point.source));
-    for (size_t device = 0; device < history.devices; ++device) {
+    for (size_t device = 0; device < device_count; ++device) {
       const live::HistoryLevels& level = point.devices[device];
       levels.emplace_back(level.live, level.peak, level.allocated);
     }

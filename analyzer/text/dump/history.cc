@@ -109,6 +109,12 @@ std::string growth_sentence(const Dump& dump, std::optional<Device> only) {
                      growth.by_step ? "ends of steps" : "steps or seconds");
 }
 
+bool growth_is_known(const Dump& dump) {
+  const History& history = dump.history;
+  return knows(history, std::nullopt) &&
+         analyzer::run_growth(history, subject(history, std::nullopt)).kind != GrowthKind::unknown;
+}
+
 std::string history_curve(const Dump& dump, const Terminal& terminal, std::optional<Device> only) {
   const History& history = dump.history;
   if (history.points.size() < kMinColumns) return "";

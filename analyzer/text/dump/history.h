@@ -16,6 +16,9 @@ namespace tensorscope::text {
 // history. `only`: of this device; else of the one that grew most, or had the most.
 std::string growth_sentence(const analyzer::Dump& dump, std::optional<analyzer::Device> only = std::nullopt);
 
+// Whether enough steps or seconds were seen to say so.
+bool growth_is_known(const analyzer::Dump& dump);
+
 // A line for each device that had something to speak of: the most live bytes over the run, from left to right. ""
 // without a history of at least a few moments.
 std::string history_curve(const analyzer::Dump& dump, const Terminal& terminal,
