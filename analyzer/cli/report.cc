@@ -272,9 +272,7 @@ int report(const ReportOptions& options, Invocation& invocation) {
   std::optional<analyzer::PeakPlaces> freed;
   const bool plain = options.by == GroupBy::line && !options.modules && !options.launches && options.filter.empty();
   if (plain && text::nearly_all_freed(opened)) freed = analyzer::peak_places(opened);
-  const std::string answer =
-      freed ? text::freed_answer(opened, *freed)
-            : text::answer_line(opened, selection, groups, options.by, total, !options.filter.empty());
+  const std::string answer = text::answer_line(opened, selection, groups, options.by, total, !options.filter.empty());
   out += terminal.styled(text::Style::bold, text::wrap(text::clean(answer), terminal.width, 2)) + "\n";
   out += growth_line(opened, selection, earlier, options, terminal) +
          over_the_run(opened.dump, freed.has_value(), terminal);
