@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A dump knows the run before it: what the peak was made of, though everything is freed, and how much memory grew a step."""
-# Covers: preload/dump/history_chunks.cc preload/collector/history_seconds.cc
+# Covers: preload/collector/history_seconds.cc
 
 import re
 
