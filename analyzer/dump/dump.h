@@ -22,6 +22,7 @@
 #include "dump/number_lists.h"
 #include "dump/process_parts.h"
 #include "dump/references.h"
+#include "dump/shared_text.h"
 #include "dump/sources.h"
 
 namespace tensorscope::analyzer {
@@ -95,9 +96,9 @@ struct Tensor {
   uint32_t version = kNone;  // changes in place of its memory through it or a view (Tensor._version); kNone: not known
   uint32_t known = 0, flags = 0;  // format::TensorKnown, format::TensorFlag
   uint32_t site = 0, thread = 0;
-  std::string class_name;    // demangled, "c10::TensorImpl"
-  std::string grad_fn_name;  // "AddmmBackward0"
-  std::string note;
+  SharedText class_name;    // demangled, "c10::TensorImpl"
+  SharedText grad_fn_name;  // "AddmmBackward0"
+  SharedText note;
   std::span<const int64_t> sizes, strides;  // of Dump::dims
   uint16_t itemsize = 0;
   Device device;

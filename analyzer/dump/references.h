@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dump/shared_text.h"
 #include "tensorscope/rules/same_names.h"
 
 namespace tensorscope::analyzer {
@@ -23,13 +24,13 @@ struct Reference {
   uint32_t tensor = UINT32_MAX;  // index into Dump::tensors
   uint32_t node = UINT32_MAX;    // where the root is an autograd node: its number in the graph
   uint32_t steps = 0;
-  uint8_t root = 0;    // format::ReferenceRoot
-  uint8_t role = 0;    // format::ReferenceRole
-  std::string text;    // "history[1043]['loss']"
-  std::string scope;   // "train.py", "Block.forward"
-  std::string holder;  // type of the direct holder, "" for a variable
-  Beginning begin;     // the running call or the object that the chain begins with
-  std::string which;   // "thread loader, call 2", "#3": where several holders have this name; else ""
+  uint8_t root = 0;   // format::ReferenceRoot
+  uint8_t role = 0;   // format::ReferenceRole
+  std::string text;   // "history[1043]['loss']"
+  SharedText scope;   // "train.py", "Block.forward"
+  SharedText holder;  // type of the direct holder, "" for a variable
+  Beginning begin;    // the running call or the object that the chain begins with
+  SharedText which;   // "thread loader, call 2", "#3": where several holders have this name; else ""
 
   // One line: "train.py: history[1043]['loss']", "h (local of Block.forward)", "model.fc1.weight".
   std::string line() const;
@@ -39,7 +40,7 @@ struct Reference {
 };
 
 struct TensorObject {
-  std::string type_name;    // Python class
+  SharedText type_name;     // Python class
   uint32_t references = 0;  // all there are; the rows may be fewer
   uint8_t state = 0;        // format::WrapperState
   bool known = false;       // phase 2 looked
@@ -48,7 +49,7 @@ struct TensorObject {
   uint64_t id = 0;          // Python's id(), 0: not known
   bool freed = false;       // before the search for names had ended: nothing is known of who held it
   uint8_t within = 0;       // format::ReferenceWithin: what a reference to it leads through
-  std::string within_text;  // that reference
+  SharedText within_text;   // that reference
 };
 
 struct NodeReference {

@@ -2,6 +2,8 @@
 // Containers that only grow, and storages that only C++ holds and that become more.
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 
 #include "leaks/forms.h"
 #include "leaks/leak_analysis.h"
@@ -84,6 +86,21 @@ bool of_many_handlers(const LeakAnalysis& analysis, const Series& series) {
   return tensors >= 2 * tensors_of.size() && tensors > 0;
 }
 
+// In how many threads a threading.local keeps any of these; threads of a pool live on, and what each keeps may grow.
+bool threads_become_more(const LeakAnalysis& analysis, const Series& series) {
+  std::vector<uint64_t> counts;
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
+    std::set<std::string> threads;
+    for (const uint32_t tensor : series.members[i]) {
+      for (const Reference& row : analysis.view(i).dump.references.of(tensor)) {
+        if (same_form(row, series)) threads.insert(row.scope);
+      }
+    }
+    counts.push_back(threads.size());
+  }
+  return grows(counts);
+}
+
 void find_container(LeakAnalysis& analysis, const Series& series) {
   const std::vector<uint32_t>& members = series.members.back();
   LeakFinding finding;
@@ -96,7 +113,8 @@ void find_container(LeakAnalysis& analysis, const Series& series) {
   if (of_many_handlers(analysis, series)) finding.advice = Advice::unregister_handlers;
   const auto root = ReferenceRoot(series.example.root);
   const bool more = grows(series.beginning_counts);
-  if (series.of_many_threads() || (more && root == ReferenceRoot::local)) finding.advice = Advice::end_threads;
+  const bool threads = series.of_many_threads() && threads_become_more(analysis, series);
+  if (threads || (more && root == ReferenceRoot::local)) finding.advice = Advice::end_threads;
   if (more && root == ReferenceRoot::suspended) finding.advice = Advice::close_generators;
   finding.growth = series.growth;
   // What its entries retain is larger than they are where they have graphs, and less where others hold them, too.

@@ -64,6 +64,7 @@ enum class FactKind : uint8_t {
   optimizer_only_parameters,
   optimizer_state,
   same_tensor,  // no value: one tensor is in every dump
+  made_anew,    // no value: a larger one replaces it each time
   storage_size,
   stray_leaves,
   optimized_tensors,
@@ -133,6 +134,7 @@ enum class Advice : uint8_t {
   break_graph_cycle,
   remove_from_optimizer,
   bound_storage,
+  bound_earlier_data,
   optimize_or_freeze,
   cast_on_use,
   process_part,     // LeakFinding::process_part says which

@@ -67,7 +67,7 @@ uint64_t growth_of(const std::vector<uint64_t>& values) {
   return values.back() - std::min(values.front(), values.back());
 }
 
-std::string_view class_of(const Dump& dump, uint32_t tensor) { return dump.tensors[tensor].grad_fn_name; }
+std::string_view class_of(const Dump& dump, uint32_t tensor) { return dump.tensors[tensor].grad_fn_name.str(); }
 
 LeakFinding finding_of(const LeakAnalysis& analysis, const Series& series, GraphGrowth& graph, bool saved) {
   LeakFinding finding;
@@ -78,8 +78,9 @@ LeakFinding finding_of(const LeakAnalysis& analysis, const Series& series, Graph
   finding.bytes = graph.bytes.bytes.back();
   finding.site = analysis.site_of(series.members.back());
   finding.evidence = {{FactKind::reachable_nodes, graph.nodes.count}, {FactKind::retained, graph.bytes.bytes}};
-  if (saved && !grows(only_saved(graph))) {
-    // Something else leads to the same graph: what only this one keeps says nothing.
+  const uint64_t reachable = growth_of(graph.saved) + growth_of(graph.own);
+  if (saved && (!grows(only_saved(graph)) || reachable > growth_of(graph.bytes.bytes) + kMinGrowth)) {
+    // Something else leads to the same graph: what only this one keeps says little.
     for (size_t i = 0; i < analysis.dumps(); ++i) finding.growth.bytes[i] = graph.own[i] + graph.saved[i];
     finding.evidence = {{FactKind::reachable_nodes, graph.nodes.count}, {FactKind::shared_graph, finding.growth.bytes}};
     finding.bytes = finding.growth.bytes.back();

@@ -375,7 +375,8 @@ bool is_of(const Reference& row, const Series& series) {
 
 }  // namespace
 
-void LeakAnalysis::each_reference(const Series& series, const std::function<void(uint32_t tensor, const Reference& row)>& take) const {
+void LeakAnalysis::each_reference(const Series& series,
+                                  const std::function<void(uint32_t tensor, const Reference& row)>& take) const {
   for (uint32_t tensor : series.members.back()) {
     for (const Reference& row : last().dump.references.of(tensor)) {
       if (!holds(row) || !is_of(row, series)) continue;

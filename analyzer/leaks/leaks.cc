@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "leaks/larger_inputs.h"
@@ -166,13 +167,28 @@ void leave_memory_to_its_place(const LeakAnalysis& analysis, std::vector<GrownPl
   }
 }
 
+// What holds the earlier data is made while that is still there. A model of the next trial, which is wider, is made
+// when that of the trial before is gone.
+bool replaces_what_is_gone(const LeakAnalysis& analysis, const PlaceGrowth& place) {
+  uint64_t largest = 0;
+  for (const uint32_t tensor : place.tensors) {
+    if (memory_at(analysis, tensor, place))
+      largest = std::max(largest, analysis.bytes_of(analysis.dumps() - 1, {&tensor, 1}));
+  }
+  return largest > 0 && place.peaks.back() < place.growth.bytes.back() + largest / 2;
+}
+
 // Inputs that become larger, and what was made from them afterwards, are no leak.
 void leave_larger_inputs(const LeakAnalysis& analysis, std::vector<GrownPlace>& places) {
   std::vector<uint32_t> tensors;
+  uint64_t first = UINT64_MAX;
   for (const GrownPlace& grown : places) {
-    if (grown.in_place) tensors.insert(tensors.end(), grown.place.tensors.begin(), grown.place.tensors.end());
+    if (!grown.in_place) continue;
+    tensors.insert(tensors.end(), grown.place.tensors.begin(), grown.place.tensors.end());
+    if (!replaces_what_is_gone(analysis, grown.place)) continue;
+    for (const uint32_t tensor : grown.place.tensors) first = std::min(first, made_at(analysis.last(), tensor));
   }
-  const uint64_t first = first_larger_input(analysis.last(), tensors);
+  first = std::min(first, first_larger_input(analysis.last(), tensors));
   for (GrownPlace& grown : places) {
     const auto earliest_serial = [&](uint32_t tensor) { return made_at(analysis.last(), tensor) >= first; };
     if (!grown.in_place || grown.finding != kNone || !std::ranges::all_of(grown.place.tensors, earliest_serial))
@@ -180,6 +196,56 @@ void leave_larger_inputs(const LeakAnalysis& analysis, std::vector<GrownPlace>& 
     grown.larger_input = true;
     grown.counts = false;
   }
+}
+
+// What is made anew and larger each time, and somebody is known to hold.
+bool is_finding(const GrownPlace& grown) {
+  return grown.in_place && grown.counts && grown.finding == kNone && !grown.holder_unknown && !grown.held.empty() &&
+         grown.held_by != Holder::Kind::cpp && grown.held_by != Holder::Kind::unknown;
+}
+
+LeakFinding finding_of(const GrownPlace& grown) {
+  LeakFinding finding;
+  finding.kind = LeakKind::larger_tensor;
+  finding.holders = {grown.held.front().holder};
+  finding.advice = Advice::bound_earlier_data;
+  finding.growth = grown.place.growth;
+  finding.bytes = finding.growth.bytes.back();
+  finding.site = grown.place.site;
+  finding.evidence = {{FactKind::made_anew}, {FactKind::storage_size, finding.growth.bytes}};
+  finding.tensors = grown.place.tensors;
+  return finding;
+}
+
+bool grew_more(const LeakFinding& a, const LeakFinding& b) {
+  const int64_t growth_a = a.growth.added_bytes(), growth_b = b.growth.added_bytes();
+  return growth_a != growth_b ? growth_a > growth_b : a.bytes > b.bytes;
+}
+
+// The largest growth first; places follow their findings.
+void sort_findings(Leaks& leaks) {
+  std::vector<uint32_t> order(leaks.findings.size()), now(leaks.findings.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order,
+                           [&](uint32_t a, uint32_t b) { return grew_more(leaks.findings[a], leaks.findings[b]); });
+  std::vector<LeakFinding> sorted;
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    sorted.push_back(std::move(leaks.findings[order[i]]));
+    now[order[i]] = i;
+  }
+  leaks.findings = std::move(sorted);
+  for (GrownPlace& grown : leaks.places) {
+    if (grown.finding != kNone) grown.finding = now[grown.finding];
+  }
+}
+
+void add_findings_of_places(Leaks& leaks) {
+  for (GrownPlace& grown : leaks.places) {
+    if (!is_finding(grown)) continue;
+    grown.finding = uint32_t(leaks.findings.size());
+    leaks.findings.push_back(finding_of(grown));
+  }
+  sort_findings(leaks);
 }
 
 // Of tensors: memory outside of them is in no live bytes.
@@ -198,11 +264,6 @@ GrowthShares growth_shares(const Leaks& leaks) {
 
 size_t count_with_holders(const std::vector<View>& views) {
   return size_t(std::ranges::count_if(views, [](const View& view) { return !view.dump.moment; }));
-}
-
-bool grew_more(const LeakFinding& a, const LeakFinding& b) {
-  const int64_t growth_a = a.growth.added_bytes(), growth_b = b.growth.added_bytes();
-  return growth_a != growth_b ? growth_a > growth_b : a.bytes > b.bytes;
 }
 
 }  // namespace
@@ -257,6 +318,7 @@ Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   }
   leave_memory_to_its_place(analysis, result.places);
   leave_larger_inputs(analysis, result.places);
+  add_findings_of_places(result);
   result.growth = growth_shares(result);
   if (result.found() || result.growth.rest() < int64_t(kMinGrowth)) result.unclear.clear();
   return result;

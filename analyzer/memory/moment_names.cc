@@ -43,7 +43,7 @@ void undo_garbage(References& references) {
     const auto root = ReferenceRoot(row.root);
     if (root != ReferenceRoot::cycle && root != ReferenceRoot::traceback) return;
     row.root = uint8_t(ReferenceRoot::local);
-    row.scope.clear();
+    row.scope = {};
   };
   std::ranges::for_each(references.rows, undo);
   std::ranges::for_each(references.nodes, undo);

@@ -112,7 +112,7 @@ TopView::Screen TopView::screen(size_t most_rows) {
   Screen screen;
   screen.by = analyzer::text(by_);
   screen.total = sample_->accounts.total_bytes();
-  first_ = std::min(first_, rows_.size());
+  scroll(0);  // rows may have gone from below those that are shown
   const size_t count = std::min(most_rows, rows_.size() - first_);
   screen.rows.assign(rows_.begin() + ptrdiff_t(first_), rows_.begin() + ptrdiff_t(first_ + count));
   TopHead& head = screen.head;

@@ -17,9 +17,9 @@ namespace tensorscope::devices {
 namespace {
 
 constexpr char kNvmlLibrary[] = "libnvidia-ml.so.1";
-constexpr int kNvmlSuccess = 0, kInsufficientSize = 7;  // nvmlReturn_t
-constexpr unsigned long long kNotAvailable = ~0ull;     // NVML_VALUE_NOT_AVAILABLE
-constexpr unsigned kMigOn = 1;                          // NVML_DEVICE_MIG_ENABLE
+constexpr int kNvmlSuccess = 0, kInsufficientSize = 7, kFunctionNotFound = 13;  // nvmlReturn_t
+constexpr unsigned long long kNotAvailable = ~0ull;                             // NVML_VALUE_NOT_AVAILABLE
+constexpr unsigned kMigOn = 1;                                                  // NVML_DEVICE_MIG_ENABLE
 
 // It comes with the driver, as libcuda does and into the same folder; that folder may be known to who loaded libcuda
 // alone.
@@ -83,12 +83,12 @@ bool Nvml::start() {
   return true;
 }
 
-bool Nvml::add_processes(ListProcesses list, Handle device, DriverFacts& facts) {
+int Nvml::add_processes(ListProcesses list, Handle device, DriverFacts& facts) {
   ProcessInfo found[DriverFacts::kMaxProcesses];
   unsigned count = DriverFacts::kMaxProcesses;
   const int error = list(device, &count, found);
   if (error == kInsufficientSize) say_more(facts, "there are too many processes to list");
-  if (error != kNvmlSuccess) return false;
+  if (error != kNvmlSuccess) return error;
   for (unsigned i = 0; i < count; ++i) {
     const uint64_t bytes = found[i].used == kNotAvailable ? UINT64_MAX : found[i].used;
     if (found[i].pid == unsigned(getpid())) {
@@ -107,12 +107,14 @@ bool Nvml::add_processes(ListProcesses list, Handle device, DriverFacts& facts) 
       known->bytes = bytes;  // of a process that computes and draws both lists tell the same
     }
   }
-  return true;
+  return kNvmlSuccess;
 }
 
 void Nvml::look_at_processes(Handle device, DriverFacts& facts) {
   own_found_ = false;
-  if (!compute_ || !add_processes(compute_, device, facts)) return say_more(facts, "the driver reports no processes");
+  const int error = compute_ ? add_processes(compute_, device, facts) : kFunctionNotFound;
+  if (error == kInsufficientSize) return;
+  if (error != kNvmlSuccess) return say_more(facts, "the driver reports no processes");
   if (graphics_) add_processes(graphics_, device, facts);
   if (!own_found_) {
     say_more(facts, "the driver lists this process under no process id known here (a container?)");

@@ -44,7 +44,8 @@ class Nvml {
 
   int read_memory(Handle device, DriverFacts& facts);
   void look_at_processes(Handle device, DriverFacts& facts);
-  bool add_processes(ListProcesses list, Handle device, DriverFacts& facts);
+  // Returns what NVML does.
+  int add_processes(ListProcesses list, Handle device, DriverFacts& facts);
 
   void* library_ = nullptr;
   char trouble_[128] = "";

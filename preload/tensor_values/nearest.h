@@ -25,7 +25,7 @@ inline size_t distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-// The three nearest, the nearest first.
+// The three nearest, the nearest first, of those that have half of their characters in common with it.
 template <typename Names>
 std::vector<std::string> nearest_of(const std::string& name, const Names& names) {
   std::vector<std::pair<size_t, std::string>> all;
@@ -33,8 +33,8 @@ std::vector<std::string> nearest_of(const std::string& name, const Names& names)
   std::sort(all.begin(), all.end());
   std::vector<std::string> nearest;
   for (const auto& [away, each] : all) {
-    if (nearest.size() == 3 || away > std::max(name.size(), each.size()) / 2) break;
-    nearest.push_back(each);
+    if (nearest.size() == 3) break;
+    if (away <= std::max(name.size(), each.size()) / 2) nearest.push_back(each);
   }
   return nearest;
 }

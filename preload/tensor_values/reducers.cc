@@ -85,6 +85,10 @@ bool histogram_of(const TensorView& view, const Statistics& statistics, PageArra
   double* const bins = out.begin() + 2;
   // Halves, so that the difference of two numbers of the largest size is one, too.
   const double width = high / 2 - low / 2;
+  if (width == 0) {  // one number so large that 1 more is the same
+    bins[kBins / 2] = double(statistics.finite());
+    return true;
+  }
   each_finite(view, [&](double x) {
     const int bin = int((x / 2 - low / 2) / width * kBins);
     ++bins[std::clamp(bin, 0, kBins - 1)];

@@ -25,8 +25,9 @@ bool TensorSlice::take(const TensorView& whole, const std::vector<rules::SliceSt
     }
     const int64_t begin = position(step.begin), end = std::max(begin, position(step.end));
     offset += begin * stride;
-    sizes_[view_.ndim] = (end - begin + step.every - 1) / step.every;
-    strides_[view_.ndim] = stride * step.every;
+    // A step may be any number: only one that is smaller than the dimension is multiplied.
+    sizes_[view_.ndim] = end == begin ? 0 : (end - begin - 1) / step.every + 1;
+    strides_[view_.ndim] = sizes_[view_.ndim] > 1 ? stride * step.every : stride;
     view_.numel *= sizes_[view_.ndim++];
   }
   if (view_.numel != 0) view_.data = static_cast<const char*>(whole.data) + offset * whole.itemsize;

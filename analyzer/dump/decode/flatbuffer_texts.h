@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "dump/decode/decoding.h"
+#include "dump/shared_text.h"
 
 namespace tensorscope::analyzer {
 
@@ -30,6 +32,26 @@ class OwnTexts {
 
  private:
   const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* texts_;
+};
+
+// Those that many rows share: each is made once. Index 0 is no text; of others that do not exist a count is kept.
+class SharedTexts {
+ public:
+  SharedTexts(const OwnTexts& texts, Decoding& state) : texts_(texts), state_(state) {}
+  SharedText operator[](uint32_t index) {
+    if (!texts_.has(index)) {
+      if (index != 0) state_.count("references to missing texts");
+      return {};
+    }
+    const auto [found, fresh] = known_.try_emplace(index);
+    if (fresh) found->second = SharedText(state_.charged(texts_[index]));
+    return found->second;
+  }
+
+ private:
+  const OwnTexts& texts_;
+  Decoding& state_;
+  std::unordered_map<uint32_t, SharedText> known_;
 };
 
 }  // namespace tensorscope::analyzer

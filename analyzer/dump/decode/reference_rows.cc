@@ -55,6 +55,7 @@ Beginning beginning_of(const format::References& in, const flatbuffers::Vector<u
 void add_reference_rows(const format::References& in, const OwnTexts& texts, Decoding& state) {
   make_room(state.dump.references.rows, size_of(in.references()));
   make_room(state.references.tensors, size_of(in.references()));
+  SharedTexts shared(texts, state);
   for (size_t i = 0; i < size_of(in.calls()); i++) {
     const format::RunningCall* row = in.calls()->Get(flatbuffers::uoffset_t(i));
     state.dump.references.calls.push_back(
@@ -73,8 +74,8 @@ void add_reference_rows(const format::References& in, const OwnTexts& texts, Dec
       reference.role = 0;
     }
     reference.text = own_text(texts, row->text(), state);
-    reference.scope = own_text(texts, row->scope(), state);
-    reference.holder = own_text(texts, row->holder(), state);
+    reference.scope = shared[row->scope()];
+    reference.holder = shared[row->holder()];
     reference.begin = beginning_of(in, in.call_of(), in.begins_at(), i, state);
     state.references.tensors.push_back(row->tensor());
   }
@@ -82,6 +83,7 @@ void add_reference_rows(const format::References& in, const OwnTexts& texts, Dec
 
 void add_tensor_objects(const format::References& in, const OwnTexts& texts, Decoding& state) {
   make_room(state.references.objects, size_of(in.tensors()));
+  SharedTexts shared(texts, state);
   for (size_t i = 0; i < size_of(in.tensors()); i++) {
     const format::TensorObject* row = in.tensors()->Get(flatbuffers::uoffset_t(i));
     uint8_t wrapper = uint8_t(row->state());
@@ -91,7 +93,7 @@ void add_tensor_objects(const format::References& in, const OwnTexts& texts, Dec
     }
     const uint64_t id = in.ids() && i < in.ids()->size() ? in.ids()->Get(flatbuffers::uoffset_t(i)) : 0;
     state.references.objects.push_back({row->tensor(),
-                                        {own_text(texts, row->type_name(), state), row->references(), wrapper, true,
+                                        {shared[row->type_name()], row->references(), wrapper, true,
                                          row->optimized() != 0, row->trained() != 0, id, false, 0, ""}});
   }
 }
@@ -119,7 +121,7 @@ void name_functions(Decoding& state) {
   if (functions.empty()) return;
   for (Tensor& tensor : state.dump.tensors) {
     auto found = functions.find(tensor.grad_fn);
-    if (found != functions.end()) tensor.grad_fn_name = state.charged(graph.class_name(found->second));
+    if (found != functions.end()) tensor.grad_fn_name = SharedText(state.charged(graph.class_name(found->second)));
   }
 }
 

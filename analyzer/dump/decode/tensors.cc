@@ -111,19 +111,19 @@ void finish_tensors(Decoding& state) {
   if (size_t twice = sort_by_serial(state.dump.tensors, order)) state.count("tensors listed twice", twice);
   // A name is demangled once, and most tensors have that of the tensor before.
   struct Known {
-    std::unordered_map<uint32_t, std::string> names;
+    std::unordered_map<uint32_t, SharedText> names;
     uint32_t last = UINT32_MAX;
-    const std::string* name = nullptr;
+    const SharedText* name = nullptr;
   };
-  Known class_names, grad_fn_names;
+  Known class_names, grad_fn_names, notes;
   auto named = [&](Known& known, uint32_t index, auto make) {
     if (known.name == nullptr || known.last != index) {
       auto [found, fresh] = known.names.try_emplace(index);
-      if (fresh) found->second = make(state.text(index));
+      if (fresh) found->second = SharedText(make(state.text(index)));
       known.last = index;
       known.name = &found->second;
     }
-    return state.charged(*known.name);
+    return *known.name;
   };
   std::vector<StorageClaim> claims;
   claims.reserve(order.size());
@@ -134,7 +134,7 @@ void finish_tensors(Decoding& state) {
     tensor.class_name = named(class_names, strings.class_name, class_name_of);
     tensor.grad_fn_name = named(grad_fn_names, strings.grad_fn_name,
                                 [](const std::string& name) { return last_component(class_name_of(name)); });
-    tensor.note = state.text(strings.note);
+    tensor.note = named(notes, strings.note, [](const std::string& note) { return note; });
     state.check_row(tensor.site, tensor.thread, tensor.created_ns);
     // An expanded or meta tensor may span more bytes than there are numbers: then the span says nothing.
     if (__builtin_mul_overflow(uint64_t(tensor.numel), uint64_t(tensor.itemsize), &tensor.nbytes) ||

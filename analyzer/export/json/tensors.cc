@@ -29,7 +29,7 @@ class TensorRows {
     Json row = {
         {"id", t.serial},
         {"address", t.address},
-        {"class", t.class_name},
+        {"class", t.class_name.str()},
         {"shape", if_known(format::TensorKnown::sizes, std::vector(t.sizes.begin(), t.sizes.end()))},
         {"strides", if_known(format::TensorKnown::strides, std::vector(t.strides.begin(), t.strides.end()))},
         {"dtype", if_known(format::TensorKnown::dtype, t.dtype_text())},

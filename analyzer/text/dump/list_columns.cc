@@ -136,7 +136,7 @@ namespace {
 
 std::string type_text(const analyzer::OpenedDump& opened, uint32_t tensor) {
   const analyzer::References& references = opened.dump.references;
-  return references.present && references.tensors[tensor].known ? references.tensors[tensor].type_name : "";
+  return references.present && references.tensors[tensor].known ? references.tensors[tensor].type_name.str() : "";
 }
 
 std::string python_id_text(const analyzer::OpenedDump& opened, uint32_t tensor) {

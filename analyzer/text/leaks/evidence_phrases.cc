@@ -37,6 +37,7 @@ constexpr analyzer::EnumWords<FactKind> kLabels[] = {
     {FactKind::optimizer_only_parameters, "parameters that only the optimizer refers to"},
     {FactKind::optimizer_state, "tensors of their optimizer state"},
     {FactKind::same_tensor, "the same tensor in every dump"},
+    {FactKind::made_anew, "allocated anew and larger each time"},
     {FactKind::storage_size, "size of its storage"},
     {FactKind::stray_leaves, "leaves with a gradient that are in no param_groups"},
     {FactKind::optimized_tensors, "tensors in an optimizer's param_groups"},

@@ -216,6 +216,8 @@ std::string advice_phrase(const LeakFinding& finding) {
     case Advice::remove_from_optimizer:
       return "remove their groups from param_groups and their entries from state, or create a new optimizer when "
              "modules are replaced";
+    case Advice::bound_earlier_data:
+      return "limit how much of the earlier data is kept";
     case Advice::bound_storage:
       return "its storage is only ever enlarged: limit its size, or start with a new tensor";
     case Advice::optimize_or_freeze:

@@ -388,15 +388,24 @@ TEST(Reader, PayloadsThatAreNoFlatBuffer) {
   }
 }
 
-// One long text that many rows repeat must not become many copies.
+// One long text that many rows repeat must not become many copies: notes are one text, paths are charged.
 TEST(Reader, MemoryIsBoundedByTheFile) {
+  constexpr int kRows = 2500;
   DumpBuilder builder;
+  builder.has_references = true;
   TensorSpec tensor;
   tensor.note = std::string(1 << 16, 'x');
-  for (int i = 0; i < 2500; i++) builder.tensor(tensor);
+  testing::ReferenceSpec reference;
+  reference.text = std::string(1 << 16, 'y');
+  for (int i = 0; i < kRows; i++) {
+    reference.tensor = builder.tensor(tensor);
+    builder.reference(reference);
+  }
   Dump dump = read(builder.bytes());
+  ASSERT_EQ(dump.tensors.size(), size_t{kRows});
+  for (const Tensor& t : dump.tensors) ASSERT_EQ(&t.note.str(), &dump.tensors.front().note.str());
   size_t text = 0;
-  for (const Tensor& t : dump.tensors) text += t.note.size();
+  for (const Reference& row : dump.references.rows) text += row.text.size();
   EXPECT_LT(text, size_t{80} << 20);
   EXPECT_THAT(dump.problems, ElementsAre(HasSubstr("too many repeated texts")));
 }

@@ -420,6 +420,18 @@ TEST(Containers, WhatMoreAndMoreThreadsKeep) {
   EXPECT_THAT(one.kinds(), ElementsAre());
 }
 
+// Threads of a pool do not end, and are no more than before.
+TEST(Containers, WhatEachThreadOfAPoolKeepsMoreAndMoreOf) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      kept_in(scene, step, "serve.py, thread pool " + std::to_string(step % 3),
+              "local.served[" + std::to_string(step) + "]");
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().advice, Advice::bound_container);
+}
+
 // Both halves of an itertools.tee refer to the same samples; which of the two has the shorter name changes.
 TEST(Containers, OneThatAnEarlierDumpNamesOtherwise) {
   const auto first_name = [](int steps) { return steps < 30 ? "stream[" : "preview["; };
@@ -554,7 +566,7 @@ TEST(Containers, EntriesOfAModuleDict) {
   // Those that differ in a number alone, as attributes and the entries of a ModuleList do; with those of the first
   // dump.
   for (const auto& [before, after] : {std::pair("bank.image_", ""), {"model.layers.", ".weight"}}) {
-    Dumps numbered([&](Scene& scene) {
+    Dumps numbered([&, before = before, after = after](Scene& scene) {
       scene.kept(serial_at(0, 1), 2048, scene.site(1), "bank.mean");
       scene.kept(serial_at(0, 3), 2048, scene.site(1), "model.head.weight");
       keeps(scene, before, after, ReferenceRoot::global, 1, scene.steps());

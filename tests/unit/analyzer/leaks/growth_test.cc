@@ -107,6 +107,40 @@ TEST(Growth, OneTensorThatIsMadeLargerEachTime) {
   EXPECT_FALSE(Dumps(grows, {10, 20}).leaks.found());
 }
 
+// Layers of a cache, each of whose tensors is replaced by a larger one: whoever is known to hold them is a finding.
+TEST(Growth, WhatReplacesTheFormerIsAFindingWhereItsHolderIsKnown) {
+  Dumps run(
+      [](Scene& scene) {
+        const int64_t floats = scene.steps() * 4096;
+        const uint32_t site = made_larger(scene, floats, uint64_t(floats) * 8);
+        EXPECT_NE(site, 0u);
+        scene.held(serial_at(scene.steps(), 11), "stream.cache");
+        scene.object(serial_at(scene.steps(), 11));
+      },
+      {10, 20, 30, 40});
+  ASSERT_EQ(run.leaks.findings.size(), 1u);
+  EXPECT_EQ(run.only().kind, LeakKind::larger_tensor);
+  EXPECT_EQ(run.only().holders.at(0), "train.py: stream.cache");
+  EXPECT_EQ(run.only().growth.added_bytes(), 30 * 16384);
+  EXPECT_EQ(run.only().advice, Advice::bound_earlier_data);
+  ASSERT_EQ(run.leaks.places.size(), 1u);
+  EXPECT_EQ(run.leaks.places[0].finding, 0u);
+}
+
+// A wider model for each trial: it is made when that of the trial before is gone. What is computed with it is larger,
+// too.
+TEST(Growth, LargerOnesThatAreMadeWhenTheFormerIsGoneAreNone) {
+  Dumps trials(
+      [](Scene& scene) {
+        const int64_t floats = scene.steps() * 4096;
+        made_larger(scene, floats, uint64_t(floats) * 4);
+      },
+      {10, 20, 30, 40});
+  ASSERT_EQ(trials.leaks.places.size(), 1u);
+  EXPECT_TRUE(trials.leaks.places[0].in_place && trials.leaks.places[0].larger_input);
+  EXPECT_FALSE(trials.leaks.found());
+}
+
 TEST(Growth, BatchesThatHappenToBeLongerEachTimeAreNone) {
   Dumps run([](Scene& scene) { made_larger(scene, scene.steps() * 4096, 1 << 20); });
   EXPECT_TRUE(run.leaks.places.empty());

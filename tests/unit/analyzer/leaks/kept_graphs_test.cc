@@ -123,6 +123,26 @@ TEST(KeptGraphs, TheMemoryOfAWeightIsNotTheGraphs) {
   ASSERT_FALSE(run.only().memory.empty());
 }
 
+// Half of what the graph of a sum saved is in other hands, too: all of it stays as long as the sum does.
+TEST(KeptGraphs, ARunningSumWhoseActivationsOthersHaveToo) {
+  Dumps run([](Scene& scene) {
+    const uint32_t site = scene.site(57), forward = scene.site(31, "forward");
+    uint32_t sum = scene.node(serial_at(0, 1), kAdd);
+    for (int step = 1; step <= scene.steps(); ++step) {
+      const uint32_t tanh = scene.node(serial_at(step, 10), kTanh);
+      scene.saved(serial_at(step, 20), 1024, forward, tanh);
+      const uint64_t shared = scene.saved(serial_at(step, 25), 4096, forward, tanh);
+      scene.held(shared, "outputs", format::ReferenceRoot::extension);
+      scene.object(shared);
+      sum = scene.node(serial_at(step, 30), kAdd, {sum, tanh});
+    }
+    with_graph(scene, serial_at(scene.steps(), 40), sum, site, "total");
+  });
+  ASSERT_FALSE(run.leaks.findings.empty());
+  EXPECT_EQ(run.only().holders.at(0), "train.py: total");
+  EXPECT_EQ(run.only().growth.added_bytes(), 20 * (4096 + 16384));
+}
+
 TEST(KeptGraphs, ARunningSumAfterBackward) {
   Dumps run([](Scene& scene) { running_sum(scene, false); });
   ASSERT_THAT(run.kinds(), ElementsAre("graph-nodes"));
