@@ -94,15 +94,18 @@ class Outcomes:
 
 
 def what_ran(folder, root=ROOT):
-    """A paragraph below the table: the day, how tests ended, the files of whole programs that did not run, the tests that failed."""
+    """A paragraph below the table: the day, how tests ended, the files of whole programs that ran or did not, the tests that failed."""
     paths = sorted((folder / "programs").glob("*.xml"))
     ran = {path.stem for path in paths}
     left_out = sorted(path.name for path in (root / "tests/integration").glob("test_*.py") if path.name not in ran)
     unit, programs = Outcomes([folder / "unit.xml"]), Outcomes(paths)
     failed = sorted(unit.failed + programs.failed)
+    if len(left_out) > len(ran):
+        which = f"Of the {len(ran) + len(left_out)} files only these ran: {', '.join(sorted(ran))}.\n"
+    else:
+        which = f"Files that were not run: {', '.join(left_out)}.\n" if left_out else ""
     return (f"\nCounted on {programs.last[:10]}. Unit tests: {unit}. Tests of whole programs in {len(paths)} files: {programs}.\n"
-            + (f"Files that were not run: {', '.join(left_out)}.\n" if left_out else "")
-            + (f"Failed: {', '.join(failed)}.\n" if failed else ""))
+            + which + (f"Failed: {', '.join(failed)}.\n" if failed else ""))
 
 
 def below(files):

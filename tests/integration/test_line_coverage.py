@@ -58,6 +58,19 @@ def test_lines_are_summed_for_each_folder(tmp_path):
     assert said == f"{rows}\n 50 %, 5 lines are not run: preload/live/table.h\n"
 
 
+def test_of_a_few_files_is_said_which(tmp_path):
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "unit.xml").write_text(ran("2026-01-01"))
+    for file in ("test_top.py", "test_leaks.py"):
+        (tmp_path / "programs" / f"{file}.xml").write_text(ran("2026-01-02", one="passed"))
+    for kind in ("unit", "programs", "both"):
+        (tmp_path / f"{kind}.json").write_text(json.dumps(export(tracker=10)))
+    said = subprocess.run([sys.executable, SCRIPT, tmp_path], capture_output=True, text=True, check=True).stdout
+    files = len(list(harness.ROOT.glob("tests/integration/test_*.py")))
+    assert f"Of the {files} files only these ran: test_leaks.py, test_top.py.\n" in said
+    assert "not run" not in said and "Failed" not in said
+
+
 def test_the_page_has_the_markers():
     page = (harness.ROOT / "docs/endurance.md").read_text()
     assert page.count(BEGIN) == page.count(END.strip()) == 1
