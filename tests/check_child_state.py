@@ -155,6 +155,7 @@ KEPT = {
         watch/api_values.cc g_current_scope
         torch_events/step_hook.cc g_hook_wanted g_hook_registered""",
     SCRATCH: """
+        live/history.cc g_points
         collector/wake.cc g_wake
         collector/collector_thread.cc g_collector_ended
         collector/memory_limits.cc g_reader

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -14,10 +15,12 @@
 #include "dump/reader.h"
 #include "memory/difference.h"
 #include "memory/module_sums.h"
+#include "memory/peak_places.h"
 #include "text/dump/driver_table.h"
 #include "text/dump/first_sentences.h"
 #include "text/dump/group_table.h"
 #include "text/dump/headline.h"
+#include "text/dump/history.h"
 #include "text/dump/holders.h"
 #include "text/dump/live_table.h"
 #include "text/dump/module_table.h"
@@ -49,6 +52,7 @@ struct ReportOptions {
   bool modules = false;   // the model's tree instead of groups
   bool full = false;      // of it: repeated modules apart
   bool segments = false;  // what the allocators of devices hold, instead of groups
+  bool peak = false;      // what was alive at the highest peak, instead of what is alive
   bool launches = false;  // kernels and copies instead of groups
   analyzer::Filter filter;
   analyzer::SymbolOptions symbols;
@@ -118,10 +122,50 @@ void keep_largest(std::vector<Group>& groups, size_t count) {
   });
 }
 
+// Whether memory grew, and its curve. "" without a history. `always`: also if it is not known whether it grew.
+std::string over_the_run(const analyzer::Dump& dump, bool always, const text::Terminal& terminal) {
+  const std::string growth = text::growth_sentence(dump);
+  if (growth.empty() || (!always && !text::growth_is_known(dump))) return "";
+  return text::wrap(text::clean(growth), terminal.width, 2) + "\n" + text::history_curve(dump, terminal);
+}
+
+std::string without_peak(const analyzer::Dump& dump) {
+  if (dump.moment) return "it is a moment of a recording; tensorscope timeline shows the recording's peak.";
+  const auto& devices = dump.totals.devices;
+  const bool any = std::any_of(devices.begin(), devices.end(),
+                               [](const analyzer::DeviceTotal& device) { return device.peak_bytes != 0; });
+  return any ? "it is of an older version of tensorscope." : "nothing was allocated.";
+}
+
 int segments(analyzer::OpenedDump& opened, const ReportOptions& options, Invocation& invocation) {
   invocation.out += headline(opened.dump, invocation.terminal) + "\n";
   invocation.out += segment_tables(opened.dump, options.top, invocation.terminal);
   invocation.out += "\n" + coverage_lines(opened.dump, invocation.terminal);
+  return finish(invocation, opened);
+}
+
+// The table of what was alive at the peak, under its title.
+void peak_tables(analyzer::OpenedDump& opened, const analyzer::PeakPlaces& places, size_t top, Invocation& invocation) {
+  const text::Terminal& terminal = invocation.terminal;
+  invocation.out += terminal.styled(text::Style::bold, "largest allocation sites at the peak") + "\n";
+  invocation.out += text::peak_table(opened, places, top, terminal);
+}
+
+int peak(analyzer::OpenedDump& opened, const ReportOptions& options, Invocation& invocation) {
+  const analyzer::Dump& dump = opened.dump;
+  const text::Terminal& terminal = invocation.terminal;
+  std::string& out = invocation.out;
+  if (!dump.peak.present) {
+    invocation.say("this dump does not have what was alive at the peak: " + without_peak(dump));
+    return kBadInput;
+  }
+  const analyzer::PeakPlaces places = analyzer::peak_places(opened);
+  const std::string answer = text::clean(text::peak_answer(dump, places));
+  out += terminal.styled(text::Style::bold, text::wrap(answer, terminal.width, 2)) + "\n";
+  out += text::peak_moment(dump, terminal) + over_the_run(dump, true, terminal);
+  out += headline(dump, terminal) + "\n";
+  peak_tables(opened, places, options.top, invocation);
+  out += "\n" + coverage_lines(dump, terminal);
   return finish(invocation, opened);
 }
 
@@ -159,13 +203,18 @@ std::string growth_line(analyzer::OpenedDump& opened, const analyzer::Selection&
   }
 }
 
-// Everything between the answer and what was seen.
+// Everything between the answer and what was seen. `freed`: what was alive at the peak, if hardly anything is now.
 void tables(analyzer::OpenedDump& opened, const analyzer::Selection& selection, std::vector<Group> groups,
-            uint64_t total, const ReportOptions& options, const std::string& earlier, Invocation& invocation) {
+            uint64_t total, const ReportOptions& options, const std::string& earlier, const analyzer::PeakPlaces* freed,
+            Invocation& invocation) {
   const text::Terminal& terminal = invocation.terminal;
   std::string& out = invocation.out;
   out += live_table(opened, terminal) + "\n";
   out += driver_table(opened, terminal);
+  if (freed) {
+    peak_tables(opened, *freed, options.top, invocation);
+    return;
+  }
   if (options.launches) {
     out += launch_table(opened, options.top, terminal);
     return;
@@ -211,6 +260,7 @@ int report(const ReportOptions& options, Invocation& invocation) {
   analyzer::OpenedDump opened(options.dump, options.symbols);
   const text::Terminal& terminal = invocation.terminal;
   if (options.segments) return segments(opened, options, invocation);
+  if (options.peak) return peak(opened, options, invocation);
   analyzer::Selection selection = opened.select(options.filter);
   std::vector<Group> groups = analyzer::group(opened.view(selection), options.by);
   sort_groups(groups, options.sort);
@@ -219,12 +269,16 @@ int report(const ReportOptions& options, Invocation& invocation) {
 
   std::string& out = invocation.out;
   const std::string earlier = dump_before(opened.dump);
+  std::optional<analyzer::PeakPlaces> freed;
+  const bool plain = options.by == GroupBy::line && !options.modules && !options.launches && options.filter.empty();
+  if (plain && text::nearly_all_freed(opened)) freed = analyzer::peak_places(opened);
   const std::string answer = text::answer_line(opened, selection, groups, options.by, total, !options.filter.empty());
   out += terminal.styled(text::Style::bold, text::wrap(text::clean(answer), terminal.width, 2)) + "\n";
-  out += growth_line(opened, selection, earlier, options, terminal);
+  out += growth_line(opened, selection, earlier, options, terminal) +
+         over_the_run(opened.dump, freed.has_value(), terminal);
   out += headline(opened.dump, terminal);
   out += text::moment_names_line(opened, terminal) + "\n";
-  tables(opened, selection, std::move(groups), total, options, earlier, invocation);
+  tables(opened, selection, std::move(groups), total, options, earlier, freed ? &*freed : nullptr, invocation);
   const std::string outside = text::outside_line(opened.view(selection));
   out += "\n" + (outside.empty() ? "" : text::wrap(outside, terminal.width, 2) + "\n\n");
   out += coverage_lines(opened.dump, terminal);
@@ -247,6 +301,7 @@ void add_report(CLI::App& app, Invocation& invocation) {
   verb->add_flag("--full", options->full, "with --modules: one line per layer, repeated layers not merged");
   verb->add_flag("--segments", options->segments,
                  "segments of torch's caching allocator per device: streams, pools, fragmentation");
+  verb->add_flag("--peak", options->peak, "what was alive at the highest peak so far, also if it is freed by now");
   verb->add_flag("--launches", options->launches,
                  "kernels and copies by call site (recorded with TENSORSCOPE_CUPTI=activity)");
   add_top(*verb, options->top);
@@ -259,6 +314,7 @@ void add_report(CLI::App& app, Invocation& invocation) {
       "  tensorscope report train.4242.1.tscope --by category\n"
       "  tensorscope report train.4242.1.tscope --modules\n"
       "  tensorscope report train.4242.1.tscope --segments\n"
+      "  tensorscope report train.4242.exit.tscope --peak\n"
       "  tensorscope report train.4242.1.tscope --by holder --category saved-activation\n"
       "  tensorscope report train.4242.1.tscope --min-size 1M --min-age 5m --full-stacks\n"
       "  tensorscope report train.4242.1.tscope --module 'model.layers.*' --top 0\n"

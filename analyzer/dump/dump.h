@@ -18,6 +18,7 @@
 #include "dump/driver_memory.h"
 #include "dump/failure.h"
 #include "dump/graph.h"
+#include "dump/history.h"
 #include "dump/number_lists.h"
 #include "dump/process_parts.h"
 #include "dump/references.h"
@@ -215,6 +216,8 @@ struct Dump {
   NumberLists tensors_of_storages, storages_of_allocations;
   Totals totals;
   Steps steps;
+  History history;
+  Peak peak;
   std::vector<Coverage> coverage;
   bool names_complete = false;
   std::string names_detail;

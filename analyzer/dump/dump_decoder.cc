@@ -7,6 +7,7 @@
 #include "dump/decode/devices.h"
 #include "dump/decode/failure_row.h"
 #include "dump/decode/graph_rows.h"
+#include "dump/decode/history.h"
 #include "dump/decode/reference_rows.h"
 #include "dump/decode/runtime_blocks.h"
 #include "dump/decode/stacks.h"
@@ -26,6 +27,7 @@ bool DumpDecoder::has_process() const { return state_.seen.count(format::kProces
 void DumpDecoder::finish() {
   finish_codes_and_threads(state_);
   finish_stacks(state_);
+  finish_peak(state_);
   finish_tensors(state_);
   finish_allocations_and_nodes(state_);
   finish_device_memory(state_);

@@ -21,7 +21,7 @@ const std::vector<Table>& all_tables() {
   static const std::vector<Table> all = [] {
     std::vector<Table> tables;
     for (const auto& some : {dump_tables(), tensor_tables(), site_tables(), finding_tables(), coverage_tables(),
-                             memory_tables(), graph_tables(), values_tables(), recording_tables()}) {
+                             memory_tables(), history_tables(), graph_tables(), values_tables(), recording_tables()}) {
       tables.insert(tables.end(), some.begin(), some.end());
     }
     return tables;

@@ -47,6 +47,7 @@ std::span<const Table> site_tables();
 std::span<const Table> finding_tables();
 std::span<const Table> coverage_tables();
 std::span<const Table> memory_tables();
+std::span<const Table> history_tables();
 std::span<const Table> graph_tables();
 std::span<const Table> values_tables();
 std::span<const Table> recording_tables();

@@ -60,6 +60,8 @@ constexpr uint32_t chunk_type(const char (&name)[5]) {
   CHUNK(kGraph, "GRPH", "autograd graph")                \
   CHUNK(kTotals, "TOTL", "totals")                       \
   CHUNK(kSteps, "STEP", "steps")                         \
+  CHUNK(kHistory, "HIST", "history")                     \
+  CHUNK(kPeak, "PEAK", "peak")                           \
   CHUNK(kCoverage, "COVR", "coverage")                   \
   CHUNK(kNames, "NAME", "names")                         \
   CHUNK(kReferences, "REFS", "references")               \

@@ -20,6 +20,7 @@
 #include "dump/fork_gate.h"
 #include "dump/graph_chunk.h"
 #include "dump/groups_chunk.h"
+#include "dump/history_chunks.h"
 #include "dump/mappings.h"
 #include "dump/memory_chunk.h"
 #include "dump/process_chunks.h"
@@ -119,7 +120,8 @@ bool write_tables(const dump::DumpFacts& facts, Tables& tables, dump::DumpFile& 
                   dump::write_runtime_blocks(view, file) && dump::write_nodes(view, reader, strings, file) &&
                   dump::write_stacks(view, file) && dump::write_codes(strings, file) &&
                   dump::write_threads(view, strings, file) && dump::write_totals(full, view, file) &&
-                  dump::write_steps(view, file) && dump::write_cupti(tables.cupti, file) &&
+                  dump::write_steps(view, file) && dump::write_history(view, file) && dump::write_peak(view, file) &&
+                  dump::write_cupti(tables.cupti, file) &&
                   dump::write_strings(strings, file);
   tables.grad_fns = std::move(grad_fns);
   return ok;

@@ -39,7 +39,9 @@ class FrameSelection {
     for (StackId& id : ids_) id = id != 0 ? next++ : kDropped;
   }
 
-  static bool alive(const live::SiteCounters& site) { return site.tensors_live != 0 || site.allocations_live != 0; }
+  static bool alive(const live::SiteCounters& site) {
+    return site.tensors_live != 0 || site.allocations_live != 0 || site.bytes_kept != 0;
+  }
   bool kept(StackId id) const { return whole_ || ids_[id] != kDropped; }
   StackId new_id(StackId id) const { return id >= count_ ? 0 : whole_ ? id : ids_[id] == kDropped ? 0 : ids_[id]; }
   size_t count() const { return count_; }

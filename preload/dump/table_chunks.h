@@ -18,8 +18,8 @@ static_assert(kTableRows <= format::kMaxRowsPerChunk);
 
 bool write_allocations(const live::SnapshotView& view, ChunkSink& file);
 
-// SITE, NATV and PYTH. Where a trie has more than `most_frames` frames, only those that sites with something alive need
-// are written, under new ids; the other sites then have no stack.
+// SITE, NATV and PYTH. Where a trie has more than `most_frames` frames, only those that sites with something alive, now
+// or at the peak, need are written, under new ids; the other sites then have no stack.
 bool write_stacks(const live::SnapshotView& view, ChunkSink& file, size_t most_frames = size_t{1} << 20);
 
 bool write_codes(StringTable& strings, ChunkSink& file);

@@ -2,6 +2,7 @@
 #include "hooks/features.h"
 
 #include "collector/features.h"
+#include "collector/history_seconds.h"
 #include "dump/process_chunks.h"
 #include "python/bridge.h"
 #include "recording/recording.h"
@@ -48,6 +49,8 @@ constexpr Feature kValues = {
 
 constexpr Feature kSteps = {.describe = [](dump::DumpFacts& facts) { facts.step = torch_events::counted_steps(); }};
 
+constexpr Feature kHistory = {.look = collector::look_for_history};
+
 constexpr Feature kWatch = {
     .waits_for_torch = watch::waits_for_torch,
     .look_for_torch = watch::ask_by_gil_thread,
@@ -67,7 +70,7 @@ constexpr Feature kRecording = {
 }  // namespace
 
 void add_features() {
-  for (const Feature* each : {&kStacks, &kInterpreter, &kModuleOutputs, &kRecording, &kValues, &kSteps, &kWatch})
+  for (const Feature* each : {&kStacks, &kInterpreter, &kModuleOutputs, &kRecording, &kValues, &kSteps, &kWatch, &kHistory})
     collector::add_feature(*each);
 }
 

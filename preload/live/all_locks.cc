@@ -4,6 +4,7 @@
 #include "live/allocation_table.h"
 #include "live/lock_failure.h"
 #include "live/node_table.h"
+#include "live/peak.h"
 #include "live/runtime_table.h"
 #include "live/site_table.h"
 #include "live/tensor_table.h"
@@ -17,7 +18,10 @@ bool lock_everything() {
       if (g_runtime_blocks.lock_all()) {
         if (g_nodes.lock_all()) {
           if (g_sites.lock_all()) {
-            if (g_threads.lock_all()) return true;
+            if (g_threads.lock_all()) {
+              if (lock_peak()) return true;
+              g_threads.unlock_all();
+            }
             g_sites.unlock_all();
           }
           g_nodes.unlock_all();
@@ -33,6 +37,7 @@ bool lock_everything() {
 }
 
 void unlock_everything() {
+  unlock_peak();
   g_threads.unlock_all();
   g_sites.unlock_all();
   g_nodes.unlock_all();

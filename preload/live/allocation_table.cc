@@ -57,8 +57,19 @@ NodeId AllocationTable::account_gone(unsigned shard, const AllocationRow& row) {
 
 void AllocationTable::begin_in_child() {
   for (auto& shard : totals_) {
-    for (ShardTotals& totals : shard) totals = {totals.made - totals.removed, 0, totals.bytes - totals.bytes_gone, 0};
+    for (ShardTotals& totals : shard) {
+      totals.made -= totals.removed;
+      totals.removed = 0;
+      totals.add_bytes(-totals.bytes_gone);
+      totals.bytes_gone = 0;
+    }
   }
+}
+
+uint64_t AllocationTable::bytes_made(DeviceSlot device) const {
+  uint64_t sum = 0;
+  for (const auto& shard : totals_) sum += shard[device].bytes.load(std::memory_order_relaxed);
+  return sum;
 }
 
 void AllocationTable::copy(AllocationEntry* out) const {
@@ -84,7 +95,7 @@ size_t AllocationTable::copy_totals(DeviceTotals* out) const {
     total.device = g_devices.device(slot);
     for (const auto& shard : totals_) {
       total.total_count += shard[slot].made;
-      total.total_bytes += shard[slot].bytes;
+      total.total_bytes += shard[slot].bytes.load(std::memory_order_relaxed);
       total.live_count += shard[slot].made - shard[slot].removed;
     }
     const DeviceTable::Row& row = g_devices.row(slot);

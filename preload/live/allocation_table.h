@@ -6,6 +6,7 @@
 // the same number may be a pointer on two devices.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -58,6 +59,9 @@ class AllocationTable {
   bool contains(const void* pointer, DeviceSlot device) { return find(pointer, device).serial != 0; }
   AllocationReference find(const void* pointer, DeviceSlot device);
 
+  // That were allocated on the device so far. Lock-free.
+  uint64_t bytes_made(DeviceSlot device) const;
+
   void prefetch(const void* pointer, DeviceSlot device) { table_.prefetch(key(pointer, device)); }
   bool lock_all() { return table_.lock_all(); }
   void unlock_all() { table_.unlock_all(); }
@@ -71,9 +75,14 @@ class AllocationTable {
 
  private:
   using Table = AddressTable<AllocationRow>;
-  // Changed under the lock of the shard of this number, so plain words.
+  // Changed under the lock of the shard of this number, so plain words; but who reads `bytes` needs no lock.
   struct ShardTotals {
-    uint64_t made, removed, bytes, bytes_gone;
+    uint64_t made, removed;
+    std::atomic<uint64_t> bytes;
+    uint64_t bytes_gone;
+    void add_bytes(uint64_t nbytes) {
+      bytes.store(bytes.load(std::memory_order_relaxed) + nbytes, std::memory_order_relaxed);
+    }
   };
 
   // The top byte, which no user address uses, tells pointers of different devices apart.
@@ -121,7 +130,7 @@ void count_missed_of(AllocationKind kind);
       row.serial.store(result.serial, std::memory_order_relaxed);
       ShardTotals& totals = totals_[guard.shard()][made.device];
       totals.made += 1;
-      totals.bytes += made.nbytes;
+      totals.add_bytes(made.nbytes);
       if (made.kind == AllocationKind::mapped) g_devices.mapped_made(made.device, made.nbytes);
       g_devices.bytes_made(made.device, made.nbytes);
       g_sites.allocation_made(origin.site, made.nbytes);

@@ -27,6 +27,7 @@ void DeviceTable::begin_in_child() {
     const uint64_t live = row.bytes_live.load(std::memory_order_relaxed);
     row.bytes_peak.store(live, std::memory_order_relaxed);
     row.peak_since.store(live, std::memory_order_relaxed);
+    row.peak_of_moment.store(live, std::memory_order_relaxed);
     row.reported_reserved_peak.store(row.reported_reserved.load(std::memory_order_relaxed), std::memory_order_relaxed);
     row.used_here.store(false, std::memory_order_relaxed);
   }

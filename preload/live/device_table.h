@@ -28,7 +28,9 @@ class DeviceTable {
     std::atomic<uint64_t> peak_since;    // since who watches the calls of modules last lowered it
     std::atomic<uint64_t> bytes_mapped;  // of those live: memory that is a file's, or shared
     std::atomic<uint64_t> look_above{UINT64_MAX};
-    std::atomic<bool> used_here;  // by this process, not only by the one it was forked from
+    std::atomic<uint64_t> peak_of_moment;  // since the last point of the history (history.h)
+    std::atomic<uint64_t> new_peak_above;  // peak.h
+    std::atomic<bool> used_here;           // by this process, not only by the one it was forked from
     std::atomic<uint64_t> reported_allocated, reported_reserved, reported_reserved_peak;
   };
 
@@ -52,6 +54,7 @@ class DeviceTable {
     const uint64_t live = rows_[slot].bytes_live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes;
     fetch_max(rows_[slot].bytes_peak, live);
     fetch_max(rows_[slot].peak_since, live);
+    fetch_max(rows_[slot].peak_of_moment, live);
   }
   void bytes_gone(DeviceSlot slot, uint64_t nbytes) {
     rows_[slot].bytes_live.fetch_sub(nbytes, std::memory_order_relaxed);
@@ -71,6 +74,17 @@ class DeviceTable {
   // A mark that rises with the live bytes, for a time that the caller begins: returns the mark so far.
   uint64_t lower_peak_since(DeviceSlot slot, uint64_t bytes) {
     return rows_[slot].peak_since.exchange(bytes, std::memory_order_relaxed);
+  }
+  uint64_t begin_peak_of_moment(DeviceSlot slot, uint64_t bytes) {
+    return rows_[slot].peak_of_moment.exchange(bytes, std::memory_order_relaxed);
+  }
+  // Whether more is live than at the last peak whose sites are known, by enough to look again.
+  bool perhaps_new_peak(DeviceSlot slot) const {
+    return row(slot).bytes_live.load(std::memory_order_relaxed) >
+           row(slot).new_peak_above.load(std::memory_order_relaxed);
+  }
+  void new_peak_above(DeviceSlot slot, uint64_t bytes) {
+    rows_[slot].new_peak_above.store(bytes, std::memory_order_relaxed);
   }
 
   void look_above(DeviceSlot slot, uint64_t bytes) { rows_[slot].look_above.store(bytes, std::memory_order_relaxed); }

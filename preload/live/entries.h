@@ -62,6 +62,7 @@ struct SiteCounters {
   uint64_t tensors_live, tensors_total;
   uint64_t allocations_live, allocations_total;
   uint64_t bytes_live, bytes_total, bytes_peak;
+  uint64_t bytes_kept, allocations_kept;  // live at the peak that was kept (live/peak.h)
 };
 
 struct ThreadEntry {

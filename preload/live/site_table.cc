@@ -106,6 +106,16 @@ SiteId SiteTable::append(const Key& stack) {
   return site;
 }
 
+// Of several threads with an event of one site, the first one keeps its counters.
+void SiteTable::keep(SiteId site, Counts& c, uint32_t kept) {
+  uint32_t known = c.kept.load(std::memory_order_relaxed);
+  if (known == kept || !c.kept.compare_exchange_strong(known, kept, std::memory_order_relaxed)) return;
+  Kept& of_site = chunk(site).kept[site & (kChunkSites - 1)];
+  const uint64_t gone = c.allocations_gone.load(std::memory_order_relaxed);
+  of_site.bytes.store(c.bytes_live.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  of_site.allocations.store(c.allocations_made.load(std::memory_order_relaxed) - gone, std::memory_order_relaxed);
+}
+
 void SiteTable::begin_in_child() {
   const auto drop = [](std::atomic<uint64_t>& made, std::atomic<uint64_t>& removed) {
     made.fetch_sub(removed.exchange(0, std::memory_order_relaxed), std::memory_order_relaxed);
@@ -120,6 +130,7 @@ void SiteTable::begin_in_child() {
 }
 
 void SiteTable::copy(SiteCounters* out, size_t count) const {
+  const uint32_t kept = kept_.load(std::memory_order_relaxed);
   for (size_t i = 0; i < count; ++i) {
     const auto site = SiteId(i);
     const Key& k = key(site);
@@ -135,6 +146,10 @@ void SiteTable::copy(SiteCounters* out, size_t count) const {
     row.bytes_live = load(c.bytes_live);
     row.bytes_total = row.bytes_live + load(c.bytes_gone);
     row.bytes_peak = load(c.bytes_peak);
+    const Kept& of_site = chunk(site).kept[i & (kChunkSites - 1)];
+    const bool unchanged = c.kept.load(std::memory_order_relaxed) != kept;
+    row.bytes_kept = unchanged ? row.bytes_live : load(of_site.bytes);
+    row.allocations_kept = unchanged ? row.allocations_live : load(of_site.allocations);
   }
 }
 

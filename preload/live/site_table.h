@@ -38,6 +38,10 @@ class SiteTable {
   void allocation_made(SiteId site, uint64_t nbytes);
   void allocation_gone(SiteId site, uint64_t nbytes);
 
+  // All counters as they are now are kept, instead of those that were kept before (peak.h). Lock-free: each site's next
+  // event does it, for as long as there is none they are what they are.
+  void keep_counters() { kept_.fetch_add(1, std::memory_order_relaxed); }
+
   stacks::Stack stack_of(SiteId site) const { return {key(site).native, key(site).python}; }
 
   size_t size() const { return size_.load(std::memory_order_acquire); }
@@ -68,20 +72,33 @@ class SiteTable {
     std::atomic<uint64_t> tensors_made, tensors_gone;
     std::atomic<uint64_t> allocations_made, allocations_gone;
     std::atomic<uint64_t> bytes_live, bytes_gone, bytes_peak;
+    std::atomic<uint32_t> kept;  // as of which keep_counters() the site has kept its own
+  };
+  static_assert(sizeof(Counts) == 64);
+  struct Kept {
+    std::atomic<uint64_t> bytes, allocations;
   };
   struct Chunk {
     Counts counts[kChunkSites];
+    Kept kept[kChunkSites];
     Key keys[kChunkSites];
   };
 
   Chunk& chunk(SiteId site) const { return *chunks_[site >> kChunkBits].load(std::memory_order_acquire); }
   Key& key(SiteId site) const { return chunk(site).keys[site & (kChunkSites - 1)]; }
   Counts& counts(SiteId site) const { return chunk(site).counts[site & (kChunkSites - 1)]; }
+  // Before an event changes the site's counters.
+  void before_change(SiteId site, Counts& c) {
+    const uint32_t kept = kept_.load(std::memory_order_relaxed);
+    if (__builtin_expect(c.kept.load(std::memory_order_relaxed) != kept, false)) keep(site, c, kept);
+  }
+  [[gnu::noinline]] void keep(SiteId site, Counts& c, uint32_t kept);
   SiteId find(const stacks::Stack& stack, uint64_t hash) const;
   [[gnu::noinline]] SiteId add(const stacks::Stack& stack, uint64_t hash);
   SiteId append(const Key& key) REQUIRES(inserting_);
   std::atomic<SiteId>* level_for_one_more() REQUIRES(inserting_);
 
+  std::atomic<uint32_t> kept_{0};  // how many times keep_counters() was called
   std::atomic<Chunk*> chunks_[kMaxChunks] = {};
   std::atomic<SiteId> first_level_[size_t{1} << kBucketBits[0]] = {};
   std::atomic<std::atomic<SiteId>*> more_levels_[kLevels - 1] = {};
@@ -102,6 +119,7 @@ inline void SiteTable::tensor_never_made(SiteId site) {
 
 inline void SiteTable::allocation_made(SiteId site, uint64_t nbytes) {
   Counts& c = counts(site);
+  before_change(site, c);
   c.allocations_made.fetch_add(1, std::memory_order_relaxed);
   const uint64_t live = c.bytes_live.fetch_add(nbytes, std::memory_order_relaxed) + nbytes;
   fetch_max(c.bytes_peak, live);
@@ -109,6 +127,7 @@ inline void SiteTable::allocation_made(SiteId site, uint64_t nbytes) {
 
 inline void SiteTable::allocation_gone(SiteId site, uint64_t nbytes) {
   Counts& c = counts(site);
+  before_change(site, c);
   c.allocations_gone.fetch_add(1, std::memory_order_relaxed);
   c.bytes_gone.fetch_add(nbytes, std::memory_order_relaxed);
   c.bytes_live.fetch_sub(nbytes, std::memory_order_relaxed);

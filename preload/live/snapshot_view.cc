@@ -25,11 +25,11 @@ constexpr int kAttempts = 6;
 
 // How many rows of each table fit into one copy.
 struct Rooms {
-  size_t tensors, allocations, runtime_blocks, nodes, sites, threads, devices;
+  size_t tensors, allocations, runtime_blocks, nodes, sites, threads, devices, points;
 
   static Rooms now() {
     return {g_tensors.size(), g_allocations.size(), g_runtime_blocks.size(), g_nodes.size(),
-            g_sites.size(),   g_threads.size(),     DeviceTable::kSlots};
+            g_sites.size(),   g_threads.size(),     DeviceTable::kSlots,     kHistoryPoints + 1};
   }
   bool hold(const Rooms& other) const {
     return tensors >= other.tensors && allocations >= other.allocations && runtime_blocks >= other.runtime_blocks &&
@@ -38,7 +38,8 @@ struct Rooms {
   // Room for what may come until the locks are held.
   Rooms with_reserve(int attempt) const {
     const auto more = [attempt](size_t rows) { return rows + (rows / 16 << attempt) + 1024; };
-    return {more(tensors), more(allocations), more(runtime_blocks), more(nodes), more(sites), more(threads), devices};
+    return {more(tensors), more(allocations), more(runtime_blocks), more(nodes), more(sites), more(threads), devices,
+            points};
   }
 };
 
@@ -66,6 +67,7 @@ struct Copies {
   SiteCounters* sites;
   ThreadEntry* threads;
   DeviceTotals* devices;
+  HistoryPoint* points;
 
   Copies(const Rooms& rooms, Cutter& cutter)
       : tensors(cutter.cut<TensorEntry>(rooms.tensors)),
@@ -74,7 +76,8 @@ struct Copies {
         nodes(cutter.cut<NodeEntry>(rooms.nodes)),
         sites(cutter.cut<SiteCounters>(rooms.sites)),
         threads(cutter.cut<ThreadEntry>(rooms.threads)),
-        devices(cutter.cut<DeviceTotals>(rooms.devices)) {}
+        devices(cutter.cut<DeviceTotals>(rooms.devices)),
+        points(cutter.cut<HistoryPoint>(rooms.points)) {}
 };
 
 size_t bytes_for(const Rooms& rooms) {
@@ -123,6 +126,9 @@ bool SnapshotView::take() {
       g_sites.copy(copies.sites, found.sites);
       g_threads.copy(copies.threads, found.threads);
       device_count = g_allocations.copy_totals(copies.devices);
+      history = {.points = copies.points};
+      copy_history(history, taken_ns);
+      peak = kept_peak();
     }
     unlock_everything();
     stopped_ns = monotonic_ns() - begin;

@@ -9,6 +9,8 @@
 #include <cstdint>
 
 #include "live/entries.h"
+#include "live/history.h"
+#include "live/peak.h"
 #include "support/function_ref.h"
 #include "support/ids.h"
 
@@ -47,6 +49,8 @@ class SnapshotView {
   Rows<SiteCounters> sites;   // index = SiteId; [0] is the sentinel
   Rows<ThreadEntry> threads;  // index = ThreadId; [0] is the sentinel
   Rows<DeviceTotals> devices;
+  HistoryCopy history;  // the last point is this instant
+  KeptPeak peak;        // agrees with SiteCounters::bytes_kept
   uint64_t tensors_total = 0;
   uint64_t taken_ns = 0;
   uint64_t stopped_ns = 0;  // how long the locks were held

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 
+#include "live/history.h"
 #include "live/serials.h"
 #include "support/fresh_in_child.h"
 
@@ -11,11 +12,7 @@ namespace tensorscope::live {
 
 namespace {
 
-constexpr unsigned kSourceShift = 56;
-constexpr uint64_t kCount = (uint64_t{1} << kSourceShift) - 1;
-
 struct Marks {
-  std::atomic<uint64_t> state{0};  // source and number of steps
   std::atomic<Serial> at[kMaxStepMarks];
   std::atomic<bool> backward_ran{false};
 };
@@ -33,13 +30,10 @@ unsigned shift_of(uint64_t number) {
 
 void step_ended(StepSource source) {
   const Serial newest = newest_serial();
-  uint64_t state = g_marks.state.load(std::memory_order_relaxed), next = 0;
-  do {
-    const auto known = StepSource(state >> kSourceShift);
-    if (source < known) return;
-    next = source == known ? state + 1 : uint64_t(source) << kSourceShift | 1;
-  } while (!g_marks.state.compare_exchange_weak(state, next, std::memory_order_relaxed));
-  const uint64_t number = (next & kCount) - 1;
+  const uint64_t count = count_step(source);
+  if (count == 0) return;
+  history_step();
+  const uint64_t number = count - 1;
   const unsigned shift = shift_of(number);
   if (shift > 0 && std::has_single_bit(number)) {
     for (size_t i = 0; i < kMaxStepMarks / 2; ++i) {
@@ -62,10 +56,10 @@ void forward_after_backward() {
 }
 
 StepMarks step_marks(Serial newest) {
-  const uint64_t state = g_marks.state.load(std::memory_order_relaxed);
+  const StepCount steps = step_count();
   StepMarks out;
-  out.source = StepSource(state >> kSourceShift);
-  out.count = state & kCount;
+  out.source = steps.source;
+  out.count = steps.count;
   if (out.count == 0) return out;
   const unsigned shift = shift_of(out.count - 1);
   out.every = uint64_t{1} << shift;

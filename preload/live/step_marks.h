@@ -11,11 +11,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "live/step_count.h"
 #include "support/ids.h"
 
 namespace tensorscope::live {
-
-enum class StepSource : uint8_t { none, backward, optimizer, mark };  // one replaces what those before it said
 
 void step_ended(StepSource source);
 

@@ -8,6 +8,7 @@
 #include "live/device_table.h"
 #include "live/event_log.h"
 #include "live/node_table.h"
+#include "live/peak.h"
 #include "live/serials.h"
 #include "live/shared_capture.h"
 #include "live/site_table.h"
@@ -209,6 +210,7 @@ Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, Devi
   const NewAllocation what = {pointer, nbytes, kind, device, node};
   const Inserted made = g_allocations.add(what, origin);
   if (events_wanted()) note_allocated(made, what, origin.site);
+  if (__builtin_expect(g_devices.perhaps_new_peak(device), false)) keep_new_peak();
   if (__builtin_expect(g_devices.grown(device), false)) tell_growth(nbytes, kind, device, origin, node);
   return origin;
 }
@@ -357,6 +359,7 @@ void after_fork_in_child() {
   g_devices.begin_in_child();
   g_sites.begin_in_child();
   g_allocations.begin_in_child();
+  begin_peak_in_child();
 }
 
 Serial fork_serial() { return g_fork_serial; }

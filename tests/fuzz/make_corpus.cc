@@ -23,6 +23,14 @@ DumpBuilder sample(int tensors) {
   uint32_t site = builder.site(builder.native({0x1100, 0x1200}), builder.python({{"train.py", "main", 3, true, 0x77}}));
   builder.coverage("CPU memory", tensorscope::format::Seen::yes, "");
   builder.module_name(0x77, "model.fc1", "Linear");
+  using tensorscope::format::MomentKind;
+  using tensorscope::format::StepSource;
+  builder.history_points = {{2'000'000'000, 1, 4096, 1, MomentKind::step, StepSource::backward},
+                            {3'000'000'000, 1, 0, 1, MomentKind::dump, StepSource::backward}};
+  builder.history_levels = {{100, 300, 300}, {200, 400, 700}};
+  builder.peak_bytes = 400;
+  builder.peak_sites = {{400, 2, site}};
+  builder.peak_devices = {{400, 0, -1}};
   for (int i = 0; i < tensors; i++) {
     tensorscope::testing::AllocationSpec block;
     block.pointer = 0x10000 + uint64_t(i) * 0x1000;

@@ -18,7 +18,7 @@ ROOTS = {"PROC": "Process", "STRS": "Strings", "MODS": "SharedObjects", "CODE": 
          "SITE": "Sites", "THRD": "Threads", "TENS": "TensorRows", "ALLO": "AllocationRows", "NODE": "NodeRows", "TOTL": "Totals",
          "COVR": "Coverages", "NAME": "Names", "GRPH": "GraphRows", "REFS": "References", "CUPM": "DriverMemory",
          "KERN": "Launches", "SRCS": "SourceLines", "PMEM": "ProcessMemory", "PGRP": "ProcessGroups",
-         "STEP": "Steps", "END!": "EndMark"}
+         "STEP": "Steps", "HIST": "History", "PEAK": "Peak", "END!": "EndMark"}
 KNOWS_SIZES, KNOWS_STRIDES = 1 << 0, 1 << 1
 
 

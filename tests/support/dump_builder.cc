@@ -256,6 +256,18 @@ std::vector<Chunk> DumpBuilder::chunks() const {
       return format::CreateStepsDirect(fbb, step_source, step_ends.size() * steps_every, steps_every, &step_ends).o;
     }));
   }
+  if (!history_points.empty()) {
+    out.push_back(chunk(format::kHistory, [&](FlatBufferBuilder& fbb) {
+      return format::CreateHistoryDirect(fbb, history_every, &history_devices, &history_points, &history_levels).o;
+    }));
+  }
+  if (peak_bytes != 0) {
+    out.push_back(chunk(format::kPeak, [&](FlatBufferBuilder& fbb) {
+      return format::CreatePeakDirect(fbb, peak_ns, peak_step, step_source, peak_bytes, &peak_devices, &peak_sites,
+                                      peak_other_sites, peak_other_bytes, peak_other_allocations)
+          .o;
+    }));
+  }
   out.push_back(chunk(format::kCoverage, [&](FlatBufferBuilder& fbb) {
     std::vector<flatbuffers::Offset<format::Coverage>> rows;
     for (const CoverageRow& row : coverage_) {

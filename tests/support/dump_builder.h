@@ -186,6 +186,16 @@ class DumpBuilder {
   format::StepSource step_source = format::StepSource::none;
   uint64_t steps_every = 1;
   std::vector<uint64_t> step_ends;
+  // The chunks about the time before are there where there are points, or bytes at a peak.
+  std::vector<format::HistoryPoint> history_points;
+  std::vector<format::HistoryLevel> history_levels;  // of each point one of each device
+  std::vector<format::HistoryDevice> history_devices = {{0, -1}};
+  uint32_t history_every = 1;
+  uint64_t peak_ns = 0, peak_step = 0, peak_bytes = 0;
+  std::vector<format::PeakSite> peak_sites;
+  std::vector<format::PeakDevice> peak_devices;
+  uint32_t peak_other_sites = 0;
+  uint64_t peak_other_bytes = 0, peak_other_allocations = 0;
   std::vector<ProcessGroupSpec> process_groups;  // the chunk is there where there are any
   uint64_t start_ns = 1'000'000'000, dump_ns = 61'000'000'000;
   uint64_t attached_ns = 0;

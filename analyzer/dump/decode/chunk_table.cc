@@ -11,6 +11,7 @@
 #include "dump/decode/failure_row.h"
 #include "dump/decode/file_parts.h"
 #include "dump/decode/graph_rows.h"
+#include "dump/decode/history.h"
 #include "dump/decode/process.h"
 #include "dump/decode/process_memory.h"
 #include "dump/decode/reference_rows.h"
@@ -65,6 +66,8 @@ constexpr ChunkDecoder kDecoders[] = {
     {format::kGraph, Number::several, verified<decode_graph>},
     {format::kTotals, Number::one, verified<decode_totals>},
     {format::kSteps, Number::one, verified<decode_steps>},
+    {format::kHistory, Number::one, verified<decode_history>},
+    {format::kPeak, Number::one, verified<decode_peak>},
     {format::kCoverage, Number::one, verified<decode_coverage>},
     {format::kNames, Number::one, verified<decode_names>},
     {format::kReferences, Number::one, verified<decode_references>},

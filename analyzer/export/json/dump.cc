@@ -3,6 +3,7 @@
 #include "export/export.h"
 #include "export/json/autograd.h"
 #include "export/json/dump_fields.h"
+#include "export/json/history.h"
 #include "export/json/memory.h"
 #include "export/json/process.h"
 #include "export/json/stacks.h"
@@ -108,6 +109,7 @@ void export_json(const Dump& dump, analyzer::Symbols& symbols, std::ostream& out
   StackTexts stacks(dump, symbols, options.full_stacks);
   out << "{\n\"tensorscope\":" << text_of(file(dump));
   write_process_json(dump, out);
+  write_history_json(dump, out);
   write_tensors_json(dump, symbols, stacks, options, out);
   write_rows(out, "storages", dump.storages.size(), [&](size_t i) { return text_of(storage(dump, dump.storages[i])); });
   write_rows(out, "allocations", dump.allocations.size(),

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "leaks/process_growth.h"
+#include "memory/peak_places.h"
+#include "text/dump/history.h"
 #include "text/dump/holders.h"
 #include "text/units.h"
 
@@ -21,6 +23,9 @@ std::string answer_line(analyzer::OpenedDump& opened, const analyzer::Selection&
                         const std::vector<analyzer::Group>& groups, analyzer::GroupBy by, uint64_t total,
                         bool filtered) {
   using analyzer::Group;
+  if (!filtered && by == analyzer::GroupBy::line && nearly_all_freed(opened)) {
+    return freed_answer(opened, analyzer::peak_places(opened));
+  }
   std::string text =
       filtered ? fmt::format("{} of {} selected, in {}", text::bytes(total), text::bytes(opened.accounts.total_bytes()),
                              text::counted(selection.tensor_count(), "tensor"))

@@ -11,7 +11,8 @@
 namespace tensorscope::text {
 
 // "6.2 MiB live in 89 tensors; largest allocation site: train.py:57 train_step, 4.0 MiB (65 %), held by losses[0..63]".
-// `total`: the bytes of all groups. `filtered`: they are a part of what is alive.
+// If hardly anything of the peak is alive, that and the peak. `total`: the bytes of all groups. `filtered`: they are a
+// part of what is alive.
 std::string answer_line(analyzer::OpenedDump& opened, const analyzer::Selection& selection,
                         const std::vector<analyzer::Group>& groups, analyzer::GroupBy by, uint64_t total,
                         bool filtered = false);

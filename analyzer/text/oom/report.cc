@@ -8,6 +8,7 @@
 #include "text/dump/change_table.h"
 #include "text/dump/group_table.h"
 #include "text/dump/headline.h"
+#include "text/dump/history.h"
 #include "text/leaks/suspects.h"
 #include "text/oom/answer_text.h"
 #include "text/oom/failure_report.h"
@@ -64,6 +65,7 @@ class OomText {
     who_has_it();
     places();
     growth();
+    run();
     suspects();
     remedies();
     if (options_.glossary) {
@@ -158,6 +160,14 @@ class OomText {
     if (!grown.empty()) {
       out_.add(change_table(dumps_, grown, analyzer::GroupBy::line, options_.top, options_.full_stacks, terminal_));
     }
+  }
+
+  void run() {
+    const std::string growth = growth_sentence(opened_.dump, story_.device);
+    if (growth.empty()) return;
+    out_.title("over the run");
+    out_.sentence("  " + growth, Style::plain, 2);
+    out_.add(history_curve(opened_.dump, terminal_, story_.device));
   }
 
   void suspects() {

@@ -119,15 +119,15 @@ class LineCollection {
   WantedLines wanted_;
 };
 
-// Those of `first`, then the live ones by size, then those of rows that do not count as live bytes.
+// Those of `first`, then the live ones by size, now or at the peak, then those of rows that do not count as live bytes.
 std::vector<SiteId> sites_in_order(const live::SnapshotView& view, const std::vector<SiteId>& first) {
+  const auto size = [&](SiteId id) { return std::max(view.sites[id].bytes_live, view.sites[id].bytes_kept); };
   std::vector<SiteId> live;
   for (SiteId id = 0; id < view.sites.size; ++id) {
     const live::SiteCounters& site = view.sites[id];
-    if (site.tensors_live != 0 || site.allocations_live != 0) live.push_back(id);
+    if (site.tensors_live != 0 || site.allocations_live != 0 || site.bytes_kept != 0) live.push_back(id);
   }
-  std::stable_sort(live.begin(), live.end(),
-                   [&](SiteId a, SiteId b) { return view.sites[a].bytes_live > view.sites[b].bytes_live; });
+  std::stable_sort(live.begin(), live.end(), [&](SiteId a, SiteId b) { return size(a) > size(b); });
   std::vector<SiteId> order = first;
   order.insert(order.end(), live.begin(), live.end());
   for (const live::RuntimeEntry& block : view.runtime_blocks) order.push_back(block.site);

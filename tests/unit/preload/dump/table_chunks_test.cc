@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Covers: preload/dump/table_chunks.cc preload/dump/history_chunks.cc
 #include "dump/table_chunks.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "dump/dump_file.h"
+#include "dump/history_chunks.h"
 #include "dump_generated.h"
 #include "support/fake_capture.h"
 #include "tensorscope/dump_format.h"
@@ -169,6 +171,44 @@ TEST_F(TableChunksTest, CodesShareTheirStrings) {
   EXPECT_EQ(rows->Get(1)->file(), rows->Get(2)->file());
   EXPECT_EQ(strings.values()[rows->Get(2)->name()], "main");
   EXPECT_EQ(rows->Get(2)->first_line(), 9);
+}
+
+TEST_F(TableChunksTest, OfThePeakTheLargestSitesAreWrittenAndTheRestIsSummedUp) {
+  std::vector<live::SiteCounters> sites = {site(0, 0, 0), site(1, 0, 0), site(1, 0, 0), site(1, 0, 0), site(1, 0, 0)};
+  for (size_t i = 1; i < 5; ++i) sites[i].bytes_kept = i * 100, sites[i].allocations_kept = i;
+  const live::DeviceTotals cpu = {};
+  live::SnapshotView view;
+  view.sites = {sites.data(), sites.size()};
+  view.devices = {&cpu, 1};
+  ASSERT_TRUE(write_peak(view, file_)) << "no peak: no chunk";
+  view.peak.ns = 7;
+  view.peak.bytes = view.peak.devices[0] = 1000;
+  ASSERT_TRUE(write_peak(view, file_, 2));
+  const std::vector<std::string> chunks = payloads(format::kPeak);
+  ASSERT_EQ(chunks.size(), 1u);
+  const auto* peak = root<format::Peak>(chunks[0]);
+  EXPECT_EQ(peak->bytes(), 1000u);
+  EXPECT_EQ(peak->devices()->Get(0)->bytes(), 1000u);
+  ASSERT_EQ(peak->sites()->size(), 2u);
+  EXPECT_EQ(peak->sites()->Get(0)->site(), 4u);
+  EXPECT_EQ(peak->sites()->Get(0)->bytes(), 400u);
+  EXPECT_EQ(peak->sites()->Get(1)->allocations(), 3u);
+  EXPECT_EQ(peak->other_sites(), 2u);
+  EXPECT_EQ(peak->other_bytes(), 300u);
+  EXPECT_EQ(peak->other_allocations(), 3u);
+}
+
+// Of a large trie, too: what was alive at the peak has its stacks, though it is freed.
+TEST_F(TableChunksTest, StacksOfThePeakAreWritten) {
+  stacks::g_native = {{0, 0}, {0x100, 0}, {0x200, 0}};
+  std::vector<live::SiteCounters> sites = {site(0, 0, 0), site(1, 0, 0), site(2, 0, 0)};
+  sites[2].bytes_kept = 100;
+  live::SnapshotView view;
+  view.sites = {sites.data(), sites.size()};
+  ASSERT_TRUE(write_stacks(view, file_, 2));
+  const std::string native = payloads(format::kNativeFrames).at(0);
+  ASSERT_EQ(root<format::NativeFrames>(native)->values()->size(), 2u);
+  EXPECT_EQ(root<format::NativeFrames>(native)->values()->Get(1)->address(), 0x200u);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Covers: preload/live/step_marks.cc
+// Covers: preload/live/step_marks.cc preload/live/step_count.cc
 #include "live/step_marks.h"
 
 #include <gtest/gtest.h>
