@@ -121,8 +121,7 @@ bool write_tables(const dump::DumpFacts& facts, Tables& tables, dump::DumpFile& 
                   dump::write_stacks(view, file) && dump::write_codes(strings, file) &&
                   dump::write_threads(view, strings, file) && dump::write_totals(full, view, file) &&
                   dump::write_steps(view, file) && dump::write_history(view, file) && dump::write_peak(view, file) &&
-                  dump::write_cupti(tables.cupti, file) &&
-                  dump::write_strings(strings, file);
+                  dump::write_cupti(tables.cupti, file) && dump::write_strings(strings, file);
   tables.grad_fns = std::move(grad_fns);
   return ok;
 }

@@ -70,7 +70,8 @@ constexpr Feature kRecording = {
 }  // namespace
 
 void add_features() {
-  for (const Feature* each : {&kStacks, &kInterpreter, &kModuleOutputs, &kRecording, &kValues, &kSteps, &kWatch, &kHistory})
+  for (const Feature* each :
+       {&kStacks, &kInterpreter, &kModuleOutputs, &kRecording, &kValues, &kSteps, &kWatch, &kHistory})
     collector::add_feature(*each);
 }
 
