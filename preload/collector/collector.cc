@@ -63,6 +63,10 @@ void run_at_the_end(void (*work)()) {
   queue_and_wait(waiter);
 }
 
+void wait_until_begun() {
+  run_at_the_end([] {});
+}
+
 bool write_failure(const dump::Failure& failure) {
   python::LentGil gil;
   Waiter waiter;

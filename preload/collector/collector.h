@@ -38,6 +38,8 @@ int write_dump_and_wait(Reason reason, const char* detail, char* path_out, size_
 void run_and_wait(void (*work)());
 // The same by the thread that ends the program: the GIL stays as it is, since the interpreter may be gone.
 void run_at_the_end(void (*work)());
+// Returns once a collector that is starting has begun its features. Context: likewise; without the GIL.
+void wait_until_begun();
 
 // Context: the failing thread, under its HookScope. Writes a dump of reason out_of_memory and waits for its end. Where
 // the thread holds the GIL it lends it (python/gil_thread.h) and never releases it: it may hold a lock of torch.

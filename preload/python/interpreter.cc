@@ -100,6 +100,11 @@ bool holds_gil() {
   return own != nullptr && own == current;
 }
 
+bool surely_without_gil() {
+  if (!find_interpreter()) return interpreter_trouble() == nullptr;
+  return !holds_gil();
+}
+
 namespace {
 
 void never_return(void*) {

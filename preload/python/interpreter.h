@@ -183,6 +183,9 @@ class Gil {
 
 // Whether the calling thread holds the GIL of a known, living interpreter. Any context but signal handlers.
 bool holds_gil();
+// Whether there is no interpreter in this process, or one whose lock this thread does not hold. False where that is not
+// known. Context: any thread, also one that was stopped somewhere (attach): no objects are made.
+bool surely_without_gil();
 
 // Gives the GIL up for its own lifetime where the calling thread holds it, so that a wait for the collector cannot hold
 // up the collector's own wait for the GIL. Does nothing on a thread without it, or without Python. Any context but

@@ -184,11 +184,13 @@ def tensorscope_histogram(own, x, numbers, out):
     out[1].copy_(high)
     counts.zero_()
     width = high / 2 - low / 2
+    none = torch.eq(width, 0)  # one number so large that 1 more is the same
     for piece in tensorscope_pieces(x):
         value, other, bad = own.rows[0, :piece.numel()], own.rows[1, :piece.numel()], own.bad[:piece.numel()]
         tensorscope_put(value, piece)
         torch.ne(torch.sub(value, value, out=other), 0, out=bad)
-        value.div_(2).sub_(low / 2).div_(width).mul_(tensorscope_bins).nan_to_num_(0).trunc_().clamp_(0, tensorscope_bins - 1).masked_fill_(bad, -1)
+        value.div_(2).sub_(low / 2).div_(width).mul_(tensorscope_bins).masked_fill_(none, tensorscope_bins // 2)
+        value.nan_to_num_(0).trunc_().clamp_(0, tensorscope_bins - 1).masked_fill_(bad, -1)
         for begin in range(0, piece.numel(), 1 << 16):
             counts.add_(torch.eq(value[begin:begin + (1 << 16)].unsqueeze(0), own.bins.unsqueeze(1)).sum(1))
 

@@ -62,7 +62,7 @@ OBJECTS = {
     "cache": ("container", "features['batch-*']"),
     "list": ("container", "trainer.history[0..29]['out']"),
     "cpp": ("cpp-only", "C++"),
-    "memory": ("process-memory", "process"),
+    "memory": ("process-memory", "junk"),
     "stray": ("stray-leaf", "scale"),
     "dtypes": ("two-dtypes", "bfloat16"),
 }
