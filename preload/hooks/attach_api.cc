@@ -25,8 +25,8 @@ extern "C" __attribute__((visibility("default"))) int tensorscope_attach(const c
   collector::keep_settings(settings);
   wake_with(settings);
   if (!is_recording()) return answer(TENSORSCOPE_FAILED, off_reason() ? off_reason() : "another thread starts it");
-  // A program that loads the library itself finds all of it there. A thread that was stopped with Python's lock does not
-  // wait: the collector would wait for that.
+  // A program that loads the library itself finds all of it there. A thread that was stopped with Python's lock does
+  // not wait: the collector would wait for that.
   if (python::surely_without_gil()) collector::wait_until_begun();
   return answer(TENSORSCOPE_OK, "");
 }
