@@ -176,11 +176,7 @@ void find_cpp_storage(LeakAnalysis& analysis) {
   const bool no_python = analysis.last().dump.process.python_version.empty();
   if (analysis.dumps() < 2 || (!analysis.retention().known() && !no_python)) return;
   std::vector<std::map<std::string, CppOnly>> dumps;
-  std::vector<View> views;
-  for (size_t i = 0; i < analysis.dumps(); ++i) {
-    dumps.push_back(held_by_cpp(analysis, i));
-    views.push_back(analysis.view(i));
-  }
+  for (size_t i = 0; i < analysis.dumps(); ++i) dumps.push_back(held_by_cpp(analysis, i));
   for (auto& [where, place] : dumps.back()) {
     Growth growth;
     for (auto& places : dumps) {
@@ -201,7 +197,7 @@ void find_cpp_storage(LeakAnalysis& analysis) {
       finding.evidence.push_back({FactKind::cpp_tensors, {tensors}});
     }
     if (blocks > 0) finding.evidence.push_back({FactKind::cpp_blocks, {blocks}});
-    for (const ContainerGrowth& container : containers_in_step(views, growth.count)) {
+    for (const ContainerGrowth& container : containers_in_step(analysis.views(), growth.count)) {
       const std::string what = container.cpp_type.empty() ? "" : " (" + container.cpp_type + ")";
       finding.holders.push_back(container.name);
       finding.evidence.push_back({FactKind::in_step, container.cpp_objects, container.short_name + what});

@@ -34,6 +34,7 @@ class LeakAnalysis {
   LeakAnalysis(std::vector<View> views, bool unfiltered);
 
   size_t dumps() const { return views_.size(); }
+  const std::vector<View>& views() const { return views_; }
   const View& view(size_t dump) const { return views_[dump]; }
   const View& last() const { return views_.back(); }
   const Timeline& timeline() const { return timeline_; }

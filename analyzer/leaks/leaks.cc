@@ -296,8 +296,7 @@ Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   }
   std::ranges::stable_sort(result.findings, grew_more);
   std::ranges::stable_sort(result.remarks, grew_more, &Remark::what);
-  std::vector<View> all;
-  for (size_t i = 0; i < analysis.dumps(); ++i) all.push_back(analysis.view(i));
+  const std::vector<View>& all = analysis.views();
   if (unfiltered) result.process = process_growth(all);
   // Moments of a recording know no holders, so that one dump is all that shows any.
   if (count_with_holders(all) < 2 && !analysis.last().dump.moment) result.suspects = find_suspects(analysis);

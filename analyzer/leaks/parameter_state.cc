@@ -69,9 +69,11 @@ struct Followed {
 };
 
 Followed followed_optimizers(const LeakAnalysis& analysis) {
-  std::vector<uint64_t> counts;
-  for (size_t i = 0; i < analysis.dumps(); ++i) counts.push_back(optimizers_of(analysis.view(i).dump).size());
-  return {!grows(counts), optimizers_of(analysis.view(0).dump)};
+  Followed followed{.all = true, .optimizers = optimizers_of(analysis.view(0).dump)};
+  std::vector<uint64_t> counts = {followed.optimizers.size()};
+  for (size_t i = 1; i < analysis.dumps(); ++i) counts.push_back(optimizers_of(analysis.view(i).dump).size());
+  followed.all = !grows(counts);
+  return followed;
 }
 
 // What parameters in groups are called that something else refers to, too, by any of their names, and their gradients.

@@ -113,8 +113,7 @@ void name_holders(LeakFinding& finding, const std::vector<View>& views) {
 
 void find_process_memory(LeakAnalysis& analysis) {
   if (analysis.dumps() < 2 || !analysis.unfiltered()) return;
-  std::vector<View> views;
-  for (size_t i = 0; i < analysis.dumps(); ++i) views.push_back(analysis.view(i));
+  const std::vector<View>& views = analysis.views();
   const std::vector<ProcessMemory> memory = comparable_memory(views);
   std::vector<int64_t> requested, exact;
   for (const ProcessMemory& one : memory) {
