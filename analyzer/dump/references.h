@@ -24,13 +24,14 @@ struct Reference {
   uint32_t tensor = UINT32_MAX;  // index into Dump::tensors
   uint32_t node = UINT32_MAX;    // where the root is an autograd node: its number in the graph
   uint32_t steps = 0;
-  uint8_t root = 0;   // format::ReferenceRoot
-  uint8_t role = 0;   // format::ReferenceRole
-  std::string text;   // "history[1043]['loss']"
-  SharedText scope;   // "train.py", "Block.forward"
-  SharedText holder;  // type of the direct holder, "" for a variable
-  Beginning begin;    // the running call or the object that the chain begins with
-  SharedText which;   // "thread loader, call 2", "#3": where several holders have this name; else ""
+  uint8_t root = 0;              // format::ReferenceRoot
+  uint8_t role = 0;              // format::ReferenceRole
+  uint32_t shared = UINT32_MAX;  // place in References::shared of the nearest one on its chain
+  std::string text;              // "history[1043]['loss']"
+  SharedText scope;              // "train.py", "Block.forward"
+  SharedText holder;             // type of the direct holder, "" for a variable
+  Beginning begin;               // the running call or the object that the chain begins with
+  SharedText which;              // "thread loader, call 2", "#3": where several holders have this name; else ""
 
   // One line: "train.py: history[1043]['loss']", "h (local of Block.forward)", "model.fc1.weight".
   std::string line() const;
@@ -77,6 +78,13 @@ struct ObjectContainer {
   rules::Reference view() const;
 };
 
+// An object on reference chains that is reached in several ways: only what cuts all of them frees it.
+struct SharedEntry {
+  std::string text;               // the way that the references have: "index.timeline[3]"
+  uint32_t above = UINT32_MAX;    // place in References::shared of the next one towards the root
+  std::vector<Reference> others;  // the other ways; `tensor` is not set
+};
+
 struct References {
   bool present = false;  // the dump has them at all
   bool complete = false;
@@ -94,6 +102,7 @@ struct References {
   bool has_containers = false;     // the dump has them at all
   std::string containers_detail;   // why not all are there; "": all were added up, and the largest are there
   std::vector<ObjectContainer> containers;
+  std::vector<SharedEntry> shared;
 
   bool freed(uint32_t tensor) const { return present && tensors[tensor].freed; }
   std::span<const Reference> of(uint32_t tensor) const {

@@ -14,14 +14,16 @@ size_t expected_bytes(const python::References& references) {
   constexpr size_t kStringBytes = 16;  // length, zero, alignment and the place in the table
   constexpr size_t kRest = size_t{16} << 10;
   const size_t places = references.call_of.size() + references.begins_at.size() + references.node_call_of.size() +
-                        references.node_begins_at.size();
+                        references.node_begins_at.size() + references.shared_of.size();
   return references.strings.bytes() + references.strings.size() * kStringBytes +
          references.references.size() * sizeof(format::Reference) +
          references.tensors.size() * sizeof(format::TensorObject) + references.slots.size() * sizeof(format::SlotName) +
          references.nodes.size() * sizeof(format::NodeReference) +
          references.within.size() * sizeof(format::TensorWithin) +
          references.calls.size() * sizeof(format::RunningCall) +
-         references.containers.size() * sizeof(format::Container) + places * sizeof(uint32_t) +
+         references.containers.size() * sizeof(format::Container) +
+         references.shared.size() * sizeof(format::SharedEntry) +
+         references.other_ways.size() * sizeof(format::OtherWay) + places * sizeof(uint32_t) +
          (references.ids.size() + references.freed.size() + references.beginnings.size()) * sizeof(uint64_t) + kRest;
 }
 
@@ -59,13 +61,16 @@ bool write_references(const python::References& references, DumpFile& file) {
   const auto node_begins_at = places(builder, references.node_begins_at);
   const auto containers = builder.CreateVectorOfStructs(references.containers);
   const auto containers_detail = references.containers_detail ? chunk.string(references.containers_detail) : 0;
+  const auto shared_of = places(builder, references.shared_of);
+  const auto shared = builder.CreateVectorOfStructs(references.shared.data(), references.shared.size());
+  const auto other_ways = builder.CreateVectorOfStructs(references.other_ways.data(), references.other_ways.size());
   const auto freed = builder.CreateVector(references.freed.data(), references.freed.size());
   return chunk.append_to(
-      file,
-      format::CreateReferences(builder, references.complete, detail, strings, rows, tensors, slots, nodes,
-                               references.objects, references.gil_ns, references.stopped_by, references.time_limit_ms,
-                               references.memory_limit, references.memory_taken, ids, freed, within, calls, call_of,
-                               beginnings, begins_at, node_call_of, node_begins_at, containers, containers_detail));
+      file, format::CreateReferences(builder, references.complete, detail, strings, rows, tensors, slots, nodes,
+                                     references.objects, references.gil_ns, references.stopped_by,
+                                     references.time_limit_ms, references.memory_limit, references.memory_taken, ids,
+                                     freed, within, calls, call_of, beginnings, begins_at, node_call_of, node_begins_at,
+                                     containers, containers_detail, shared_of, shared, other_ways));
 }
 
 }  // namespace tensorscope::dump

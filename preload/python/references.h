@@ -39,6 +39,9 @@ struct References {
   PageArray<uint32_t> node_call_of;  // the same of each of `nodes`
   PageArray<uint32_t> node_begins_at;
   std::vector<format::Container> containers;
+  PageArray<uint32_t> shared_of;  // of each of `references`: its place in `shared` plus 1, 0: none
+  PageArray<format::SharedEntry> shared;
+  PageArray<format::OtherWay> other_ways;
   const char* containers_detail = nullptr;  // a literal, as in the chunk; null: nothing was added up
 };
 

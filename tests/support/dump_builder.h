@@ -82,6 +82,12 @@ struct GraphNodeSpec {
   std::vector<SavedSpec> saved{};
 };
 
+// One way to an object on a reference's chain that has several.
+struct OtherWaySpec {
+  std::string text, scope = "train.py";
+  format::ReferenceRoot root = format::ReferenceRoot::global;
+};
+
 struct ReferenceSpec {
   uint64_t tensor = 0;  // serial
   std::string text, scope{}, holder{};
@@ -94,6 +100,8 @@ struct ReferenceSpec {
   std::string thread_name{};
   uint32_t depth = 0;      // 0: no call is written
   uint64_t begins_at = 0;  // id() of the object that the text begins at; 0: none
+  std::string shared{};    // the text of an object on the chain that others lead to as well; "": there is none
+  std::vector<OtherWaySpec> others{};
 };
 
 struct TensorObjectSpec {

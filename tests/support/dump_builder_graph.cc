@@ -106,7 +106,9 @@ Chunk DumpBuilder::reference_chunk() const {
   std::vector<format::Reference> references;
   std::vector<format::TensorWithin> within;
   std::vector<format::RunningCall> calls;
-  std::vector<uint32_t> call_of, begins_at;
+  std::vector<uint32_t> call_of, begins_at, shared_of;
+  std::vector<format::SharedEntry> shared;
+  std::vector<format::OtherWay> other_ways;
   std::vector<uint64_t> beginnings;
   for (const ReferenceSpec& row : references_) {
     references.emplace_back(row.tensor, texts(row.text), texts(row.scope), texts(row.holder), row.node, row.steps,
@@ -115,6 +117,12 @@ Chunk DumpBuilder::reference_chunk() const {
     call_of.push_back(row.depth != 0 ? uint32_t(calls.size()) : 0);
     if (row.begins_at != 0) beginnings.push_back(row.begins_at);
     begins_at.push_back(row.begins_at != 0 ? uint32_t(beginnings.size()) : 0);
+    if (!row.shared.empty()) {
+      shared.emplace_back(texts(row.shared), 0, uint32_t(other_ways.size()), uint32_t(row.others.size()));
+    }
+    shared_of.push_back(row.shared.empty() ? 0 : uint32_t(shared.size()));
+    for (const OtherWaySpec& way : row.others)
+      other_ways.emplace_back(texts(way.text), texts(way.scope), 0, 0, way.root);
     if (row.within != format::ReferenceWithin::nothing) within.emplace_back(row.tensor, texts(row.text), row.within);
   }
   std::vector<format::TensorObject> objects;
@@ -144,14 +152,17 @@ Chunk DumpBuilder::reference_chunk() const {
   auto slot_rows = fbb.CreateVectorOfStructs(slots);
   auto node_rows = fbb.CreateVectorOfStructs(nodes);
   auto container_rows = fbb.CreateVectorOfStructs(containers);
+  auto shared_numbers = fbb.CreateVector(shared_of);
+  auto shared_rows = fbb.CreateVectorOfStructs(shared);
+  auto way_rows = fbb.CreateVectorOfStructs(other_ways);
   flatbuffers::Offset<flatbuffers::String> containers_detail;
   if (has_containers) containers_detail = fbb.CreateString(containers_complete ? "" : "there was no time");
-  return finished(
-      format::kReferences, fbb,
-      format::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows, slot_rows,
-                               node_rows, references_.size(), 0, names_stopped_by, names_time_limit_ms,
-                               names_memory_limit, 0, 0, 0, within_rows, call_rows, call_numbers, objects_begun_at,
-                               beginning_numbers, 0, 0, container_rows, containers_detail));
+  return finished(format::kReferences, fbb,
+                  format::CreateReferences(fbb, references_complete, detail, strings, reference_rows, object_rows,
+                                           slot_rows, node_rows, references_.size(), 0, names_stopped_by,
+                                           names_time_limit_ms, names_memory_limit, 0, 0, 0, within_rows, call_rows,
+                                           call_numbers, objects_begun_at, beginning_numbers, 0, 0, container_rows,
+                                           containers_detail, shared_numbers, shared_rows, way_rows));
 }
 
 }  // namespace tensorscope::testing

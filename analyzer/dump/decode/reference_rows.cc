@@ -37,6 +37,17 @@ bool sound_root(format::ReferenceRoot root, Decoding& state) {
   return false;
 }
 
+// Of a list whose zeros at the end are left out.
+uint32_t listed(const flatbuffers::Vector<uint32_t>* places, size_t number) {
+  return places && number < places->size() ? places->Get(flatbuffers::uoffset_t(number)) : 0;
+}
+
+// A place plus 1 among `count`; UINT32_MAX: none.
+uint32_t place_of(uint32_t number, size_t count, Decoding& state) {
+  if (number > count) state.count("references to missing shared entries");
+  return number == 0 || number > count ? UINT32_MAX : number - 1;
+}
+
 // The call whose variable a chain begins with, or the object, by their places plus 1.
 Beginning beginning_at(const format::References& in, uint32_t call, uint32_t object, Decoding& state) {
   const size_t known_objects = in.beginnings() ? in.beginnings()->size() : 0;
@@ -50,10 +61,7 @@ Beginning beginning_at(const format::References& in, uint32_t call, uint32_t obj
 // Of the reference of this number.
 Beginning beginning_of(const format::References& in, const flatbuffers::Vector<uint32_t>* calls,
                        const flatbuffers::Vector<uint32_t>* objects, size_t number, Decoding& state) {
-  const auto listed = [number](const flatbuffers::Vector<uint32_t>* places) {
-    return places && number < places->size() ? places->Get(flatbuffers::uoffset_t(number)) : 0;
-  };
-  return beginning_at(in, listed(calls), listed(objects), state);
+  return beginning_at(in, listed(calls, number), listed(objects, number), state);
 }
 
 void add_reference_rows(const format::References& in, const OwnTexts& texts, Decoding& state) {
@@ -81,6 +89,7 @@ void add_reference_rows(const format::References& in, const OwnTexts& texts, Dec
     reference.scope = shared[row->scope()];
     reference.holder = shared[row->holder()];
     reference.begin = beginning_of(in, in.call_of(), in.begins_at(), i, state);
+    reference.shared = place_of(listed(in.shared_of(), i), size_of(in.shared()), state);
     state.references.tensors.push_back(row->tensor());
   }
 }
@@ -133,6 +142,32 @@ void add_containers(const format::References& in, const OwnTexts& texts, Decodin
                               own_text(texts, row->cpp_type(), state),
                               beginning_at(in, row->call(), row->begins_at(), state),
                               {}});
+  }
+}
+
+void add_shared_entries(const format::References& in, const OwnTexts& texts, Decoding& state) {
+  std::vector<SharedEntry>& out = state.dump.references.shared;
+  const size_t count = size_of(in.shared()), known_ways = size_of(in.other_ways());
+  make_room(out, count);
+  SharedTexts shared(texts, state);
+  for (size_t i = 0; i < count; i++) {
+    const format::SharedEntry* row = in.shared()->Get(flatbuffers::uoffset_t(i));
+    SharedEntry& entry = out.emplace_back();
+    entry.text = own_text(texts, row->text(), state);
+    entry.above = place_of(row->above(), count, state);
+    for (size_t way = row->first_way(); way < size_t{row->first_way()} + row->ways(); way++) {
+      if (way >= known_ways) {
+        state.count("shared entries with missing ways");
+        break;
+      }
+      const format::OtherWay* other = in.other_ways()->Get(flatbuffers::uoffset_t(way));
+      if (!sound_root(other->root(), state)) continue;
+      Reference& reference = entry.others.emplace_back();
+      reference.root = uint8_t(other->root());
+      reference.text = own_text(texts, other->text(), state);
+      reference.scope = shared[other->scope()];
+      reference.begin = beginning_at(in, other->call(), other->begins_at(), state);
+    }
   }
 }
 
@@ -199,6 +234,7 @@ void decode_references(const format::References& in, Decoding& state) {
   add_tensor_objects(in, texts, state);
   add_slot_names(in, texts, state);
   add_containers(in, texts, state);
+  add_shared_entries(in, texts, state);
   for (size_t i = 0; i < size_of(in.within()); i++) {
     const format::TensorWithin* row = in.within()->Get(flatbuffers::uoffset_t(i));
     if (row->what() > format::ReferenceWithin::MAX) {

@@ -245,8 +245,8 @@ std::string own_advice(const LeakFinding& finding) {
 std::string advice_phrase(const LeakFinding& finding) {
   const std::string text = own_advice(finding);
   if (finding.also_held_by.empty()) return text;
-  return fmt::format("{}; alone it frees {}, since {} refers to them, too", text, bytes(finding.frees_alone),
-                     finding.also_held_by);
+  return fmt::format("{}; alone it frees {}, because the same tensors are also held by {}", text,
+                     bytes(finding.frees_alone), finding.also_held_by);
 }
 
 std::string advice_phrase(const analyzer::GrownPlace& grown) {

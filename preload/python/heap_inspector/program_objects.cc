@@ -25,6 +25,7 @@
 #include "python/heap_inspector/rows/container_rows.h"
 #include "python/heap_inspector/rows/node_rows.h"
 #include "python/heap_inspector/rows/reference_rows.h"
+#include "python/heap_inspector/rows/shared_rows.h"
 #include "python/heap_inspector/rows/tensor_batches.h"
 #include "python/heap_inspector/rows/tensor_objects.h"
 #include "support/enough_memory.h"
@@ -129,9 +130,12 @@ class Look {
     stop_of_names_ = limits_.stop();
     out_.containers_detail = kContainersNotReached;
     begin(kContainers);
-    ContainerRows containers(gil_, kinds_, graph_, paths, chains, beginnings, limits_, out_);
     const bool arrow = add_arrow_memory(gil_, facts_.sizes.get(), graph_, limits_);
+    Keepers keepers(graph_, paths, limits_);
+    if (!keepers.run()) return;
+    ContainerRows containers(gil_, kinds_, graph_, paths, chains, keepers, beginnings, limits_, out_);
     if (containers.write() && arrow && graph_.complete()) out_.containers_detail = "";
+    SharedRows(graph_, paths, keepers, chains, beginnings, limits_, out_).write(rows.holders());
   }
 
   // Where the program's own objects begin, and what gc.freeze() may have hidden with nothing that refers to it but the

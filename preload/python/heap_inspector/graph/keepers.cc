@@ -20,7 +20,8 @@ bool Keepers::run() {
   for (int round = 0; changed && round < kMostRounds; ++round) {
     if (!move_up(changed)) return false;
   }
-  if (changed) keep_single_references();
+  exact_ = !changed;
+  if (!exact_) keep_single_references();
   return add_up();
 }
 

@@ -28,6 +28,13 @@ class Keepers {
   // False: a limit was reached, and nothing is known.
   bool run();
 
+  // Whether it ended in time: each object that a chain leads to has its true keeper.
+  bool exact() const { return exact_; }
+  // References to what has several, both ends reached.
+  struct Edge {
+    uint32_t from, to;
+  };
+  const PageArray<Edge>& edges() const { return edges_; }
   // kNoObject: a root, or no object alone keeps it, or no chain leads to it.
   uint32_t keeper(uint32_t object) const { return keeper_[object]; }
   uint64_t bytes(uint32_t object) const { return uint64_t{16} * units_[object]; }
@@ -44,10 +51,8 @@ class Keepers {
   const ObjectGraph& graph_;
   const ObjectPaths& paths_;
   LookLimits& limits_;
-  struct Edge {
-    uint32_t from, to;
-  };
-  PageArray<Edge> edges_;  // to what has several references
+  bool exact_ = false;
+  PageArray<Edge> edges_;
   PageArray<uint32_t> keeper_, units_;
   PageArray<uint32_t> cpp_objects_;  // empty: there are none
 };

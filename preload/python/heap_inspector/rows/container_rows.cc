@@ -189,7 +189,6 @@ void ContainerRows::write_row(uint32_t object) {
 }
 
 bool ContainerRows::write() {
-  if (!keepers_.run()) return false;
   std::vector<uint32_t> chosen, with_cpp_objects;
   choose(&ContainerRows::bytes_of, kLeastBytes, kMostByBytes, chosen);
   choose(&ContainerRows::cpp_objects_of, kLeastCppObjects, kMostByCppObjects, with_cpp_objects);

@@ -19,7 +19,7 @@ namespace tensorscope::python::heap_inspector {
 class ContainerRows {
  public:
   ContainerRows(const Gil& gil, Kinds& kinds, const ObjectGraph& graph, const ObjectPaths& paths, Chains& chains,
-                Beginnings& beginnings, LookLimits& limits, References& out)
+                const Keepers& keepers, Beginnings& beginnings, LookLimits& limits, References& out)
       : gil_(gil),
         kinds_(kinds),
         graph_(graph),
@@ -28,7 +28,7 @@ class ContainerRows {
         beginnings_(beginnings),
         limits_(limits),
         out_(out),
-        keepers_(graph, paths, limits) {}
+        keepers_(keepers) {}
 
   // False: a limit was reached, and no row was written.
   bool write();
@@ -57,7 +57,7 @@ class ContainerRows {
   Beginnings& beginnings_;
   LookLimits& limits_;
   References& out_;
-  Keepers keepers_;
+  const Keepers& keepers_;
 };
 
 }  // namespace tensorscope::python::heap_inspector

@@ -56,6 +56,7 @@ bool ReferenceRows::write_all(const TensorObjects::Tensor& tensor, std::span<con
   out_.references.resize(before);
   out_.call_of.resize(before);
   out_.begins_at.resize(before);
+  holders_.resize(before);
   out_.tensors.resize(out_.ids.size());
   limits_.memory_ran_out();  // or another limit was reached before
   return false;
@@ -114,14 +115,14 @@ void ReferenceRows::write_references(const TensorObjects::Tensor& tensor, std::s
 
 // The rows from this one on, each with where it begins.
 void ReferenceRows::sort_by_steps(size_t first) {
-  if (out_.begins_at.size() != out_.references.size()) return;  // no memory: these rows are taken back
+  if (holders_.size() != out_.references.size()) return;  // no memory: these rows are taken back
   struct Row {
     format::Reference reference;
-    uint32_t call, begins_at;
+    uint32_t call, begins_at, holder;
   };
   std::vector<Row> rows;
   for (size_t i = first; i < out_.references.size(); ++i) {
-    rows.push_back({out_.references[i], out_.call_of[i], out_.begins_at[i]});
+    rows.push_back({out_.references[i], out_.call_of[i], out_.begins_at[i], holders_[i]});
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.reference.steps() < b.reference.steps(); });
@@ -129,6 +130,7 @@ void ReferenceRows::sort_by_steps(size_t first) {
     out_.references[first + i] = rows[i].reference;
     out_.call_of[first + i] = rows[i].call;
     out_.begins_at[first + i] = rows[i].begins_at;
+    holders_[first + i] = rows[i].holder;
   }
 }
 
@@ -156,7 +158,8 @@ void ReferenceRows::write_reference(const TensorObjects::Tensor& tensor, const H
        .root = chain.root,
        .role = packed ? ReferenceRole::saved : chain.role,
        .call = chain.call,
-       .begins_at = chain.begins_at});
+       .begins_at = chain.begins_at,
+       .object = row.holder});
   if (chain.within == format::ReferenceWithin::nothing) return;
   if (!out_.within.emplace_back(tensor.serial, out_.strings.intern(chain.text), chain.within)) limits_.memory_ran_out();
 }
@@ -180,14 +183,14 @@ void ReferenceRows::add(const NewRow& row) {
                         out_.strings.intern(row.holder), row.root == ReferenceRoot::node ? row.node : UINT32_MAX,
                         uint16_t(std::min<uint32_t>(row.steps, UINT16_MAX)), row.root, row.role) &&
                     out_.call_of.push(found_.beginnings.row_of_call(row.root, row.call)) &&
-                    out_.begins_at.push(found_.beginnings.row_of_object(row.begins_at));
+                    out_.begins_at.push(found_.beginnings.row_of_object(row.begins_at)) && holders_.push(row.object);
   if (!room) limits_.memory_ran_out();
 }
 
 bool ReferenceRows::too_much() {
   const MemoryLimit* limit = MemoryLimit::current();
   const uint64_t bytes = out_.strings.bytes() +
-                         out_.references.size() * (sizeof(format::Reference) + 2 * sizeof(uint32_t)) +
+                         out_.references.size() * (sizeof(format::Reference) + 3 * sizeof(uint32_t)) +
                          out_.tensors.size() * (sizeof(format::TensorObject) + sizeof(uint64_t));
   if (!limit || double(bytes) < double(limit->bytes()) * kFoundMemory) return false;
   limits_.memory_ran_out();

@@ -61,6 +61,8 @@ class ReferenceRows {
   bool write(const TensorObjects::Tensor& tensor, std::span<const Holder> holders);
   // Names of tensors that have no Python object any more.
   void write_given_names();
+  // The object that has the reference of each row so far; kNoObject: a variable or a name.
+  const PageArray<uint32_t>& holders() const { return holders_; }
 
  private:
   struct TypeFacts {
@@ -85,6 +87,7 @@ class ReferenceRows {
     format::ReferenceRole role = format::ReferenceRole::plain;
     uint32_t call = 0;
     uint32_t begins_at = kNoObject;
+    uint32_t object = kNoObject;  // that refers to it
   };
   void add(const NewRow& row);
   void sort_by_steps(size_t first);
@@ -98,6 +101,7 @@ class ReferenceRows {
   Chains& chains_;
   LookLimits& limits_;
   References& out_;
+  PageArray<uint32_t> holders_;
   std::unordered_map<const Object*, TypeFacts> types_;
 };
 

@@ -68,6 +68,18 @@ class Scene {
     row.steps = text.find_first_of("[.") == std::string::npos ? 1 : 2;
     builder.reference(row);
   }
+  // What an entry of a container refers to, which others have as well.
+  void held_in_shared(uint64_t serial, const std::string& text, const std::string& entry,
+                      const std::vector<std::string>& others) {
+    ReferenceSpec row;
+    row.tensor = serial;
+    row.text = text;
+    row.scope = "train.py";
+    row.steps = 2;
+    row.shared = entry;
+    for (const std::string& other : others) row.others.push_back({other});
+    builder.reference(row);
+  }
   void object(uint64_t serial, bool optimized = false, bool trained = false,
               format::WrapperState state = format::WrapperState::referenced) {
     TensorObjectSpec row;

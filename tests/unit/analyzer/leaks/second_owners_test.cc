@@ -48,5 +48,53 @@ TEST(SecondOwners, AreNoOtherEntriesOfTheContainer) {
   EXPECT_EQ(dumps.only().also_held_by, "");
 }
 
+// Records of one tensor each in `log.recent`, that others have as well.
+Dumps records(const std::function<std::vector<std::string>(Scene&, int step)>& others,
+              const std::string& shared = "log.recent[*]") {
+  return Dumps([&](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      const uint64_t made = scene.add(scene.plain(serial_at(step, 10), 4096, scene.site(12)));
+      std::string entry_text = shared;
+      if (const size_t at = entry_text.find('*'); at != std::string::npos)
+        entry_text.replace(at, 1, std::to_string(step));
+      scene.held_in_shared(made, entry("log.recent", step) + ".x", entry_text, others(scene, step));
+      scene.object(made);
+    }
+  });
+}
+
+TEST(SecondOwners, OfTheRecordsThatHaveTheTensorsAreSaidAsWell) {
+  Dumps dumps = records([](Scene&, int step) { return std::vector{"log.by_id['" + std::to_string(step) + "']"}; });
+  ASSERT_THAT(dumps.kinds(), ElementsAre("container"));
+  EXPECT_EQ(dumps.only().also_held_by, "train.py: log.by_id['*']");
+  EXPECT_EQ(dumps.only().frees_alone, 0u);
+}
+
+TEST(SecondOwners, OfWhichThreeAreNamed) {
+  Dumps dumps = records([](Scene&, int step) {
+    return std::vector{entry("a", step), entry("b", step), entry("c", step), entry("d", step), entry("e", step)};
+  });
+  ASSERT_THAT(dumps.kinds(), ElementsAre("container"));
+  EXPECT_EQ(dumps.only().also_held_by, "train.py: a[1..30]; train.py: b[1..30]; train.py: c[1..30] and 2 more");
+}
+
+// The container may have two names: to empty it frees all the same.
+TEST(SecondOwners, OfTheContainerItselfAreNone) {
+  Dumps dumps = records([](Scene&, int) { return std::vector<std::string>{"alias"}; }, "log.recent");
+  ASSERT_THAT(dumps.kinds(), ElementsAre("container"));
+  EXPECT_EQ(dumps.only().also_held_by, "");
+}
+
+// The variable of the last step refers to one of all.
+TEST(SecondOwners, OfOneEntryAreNotNamedBesideThoseOfAll) {
+  Dumps dumps = records([](Scene& scene, int step) {
+    std::vector<std::string> others = {entry("kept", step)};
+    if (step == scene.steps()) others.push_back("record");
+    return others;
+  });
+  ASSERT_THAT(dumps.kinds(), ElementsAre("container"));
+  EXPECT_EQ(dumps.only().also_held_by, "train.py: kept[1..30]");
+}
+
 }  // namespace
 }  // namespace tensorscope::analyzer
