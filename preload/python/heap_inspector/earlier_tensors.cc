@@ -120,7 +120,8 @@ void find_earlier_tensors(const Gil& gil, Deadline deadline) {
     return live::earlier_tensors_incomplete("this interpreter's types have an unknown layout");
   LookLimits limits(deadline);
   Kinds kinds(gil, classes);
-  ObjectGraph graph(gil, limits, &kinds);
+  const FrozenObjects frozen(gil);
+  ObjectGraph graph(gil, limits, &kinds, nullptr, &frozen);
   const char* detail = "";
   graph.read({module_globals(gil, "__main__"), gil->PyImport_GetModuleDict()}, detail);
   graph.tell_other_kinds();

@@ -8,6 +8,7 @@
 
 #include "python/heap_inspector/foreign/arrow_sizes.h"
 #include "python/heap_inspector/graph/attributes.h"
+#include "python/heap_inspector/graph/frozen_objects.h"
 #include "python/heap_inspector/graph/object_graph.h"
 #include "python/heap_inspector/graph/object_kinds.h"
 #include "python/heap_inspector/graph/object_paths.h"
@@ -61,7 +62,8 @@ class Look {
         groups_(groups),
         kinds_(gil, classes),
         sizes_(gil, classes),
-        graph_(gil, limits_, &kinds_, &sizes_),
+        frozen_(gil),
+        graph_(gil, limits_, &kinds_, &sizes_, &frozen_),
         functions_(gil),
         attributes_(gil) {}
 
@@ -138,8 +140,7 @@ class Look {
     SharedRows(graph_, paths, keepers, chains, beginnings, limits_, out_).write(rows.holders());
   }
 
-  // Where the program's own objects begin, and what gc.freeze() may have hidden with nothing that refers to it but the
-  // interpreter itself.
+  // Where the program's own objects begin.
   std::vector<Object*> first_objects(const std::vector<Frame>& running) {
     Object* const modules = gil_->PyImport_GetModuleDict();
     Object* const main = module_globals(gil_, "__main__");
@@ -270,6 +271,7 @@ class Look {
   ProcessGroups& groups_;
   Kinds kinds_;
   ObjectSizes sizes_;
+  const FrozenObjects frozen_;
   ObjectGraph graph_;
   Functions functions_;
   Attributes attributes_;

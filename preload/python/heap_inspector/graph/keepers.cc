@@ -31,7 +31,6 @@ bool Keepers::begin() {
   bool room = keeper_.resize(size) && units_.resize(size);
   for (uint32_t i = 0; room && i < size; ++i) {
     if (limits_.reached()) return false;
-    units_[i] = graph_.own_units(i);
     const bool reached = paths_.reached(i);
     keeper_[i] = reached && !paths_.is_root(i) ? paths_.nearest_parent(i) : kNoObject;
     if (!reached) continue;

@@ -22,8 +22,9 @@ namespace tensorscope::python::heap_inspector {
 
 class Keepers {
  public:
-  Keepers(const ObjectGraph& graph, const ObjectPaths& paths, LookLimits& limits)
-      : graph_(graph), paths_(paths), limits_(limits) {}
+  // Takes from the graph what objects take.
+  Keepers(ObjectGraph& graph, const ObjectPaths& paths, LookLimits& limits)
+      : graph_(graph), units_(graph.take_units()), paths_(paths), limits_(limits) {}
 
   // False: a limit was reached, and nothing is known.
   bool run();
@@ -49,11 +50,12 @@ class Keepers {
   bool add_up();
 
   const ObjectGraph& graph_;
+  PageArray<uint32_t> units_;
   const ObjectPaths& paths_;
   LookLimits& limits_;
   bool exact_ = false;
   PageArray<Edge> edges_;
-  PageArray<uint32_t> keeper_, units_;
+  PageArray<uint32_t> keeper_;
   PageArray<uint32_t> cpp_objects_;  // empty: there are none
 };
 

@@ -101,6 +101,16 @@ bool ObjectGraph::list(const char*& detail) {
   return limits_.part_stop() == LookLimits::Stop::none;
 }
 
+// What is hidden may refer to a tensor, or be garbage, with nothing visible that leads to it.
+bool ObjectGraph::list_frozen(const char*& detail) {
+  if (!frozen_) return true;
+  if (!frozen_->known()) {
+    detail = "objects that gc.freeze() has hidden could not be listed";
+    return false;
+  }
+  return frozen_->each([&](Object* object) { return !limits_.reached() && add(object); });
+}
+
 int ObjectGraph::told(Object* child) {
   if (limits_.reached()) return 1;
   __builtin_prefetch(child);
@@ -150,6 +160,15 @@ uint64_t ObjectGraph::plain_bytes(Object* object, int depth) const {
 
 void ObjectGraph::add_own(uint32_t i, uint64_t bytes) {
   if (i < units_.size()) units_[i] = uint32_t(std::min<uint64_t>(units_[i] + bytes / kUnit, UINT32_MAX));
+}
+
+// Most of what objects refer to: a text of Python's own is no object of the graph unless it is large.
+bool ObjectGraph::note_text(Object* text, uint64_t& own) const {
+  if (!sizes_) return false;
+  const uint64_t bytes = sizes_->bytes_of_text(text);
+  if (bytes >= kLarge) return true;
+  if (field<uint32_t>(text, 0) == 1) own += bytes;
+  return false;
 }
 
 // Of what the collector does not know: whether it is an object of the graph. Adds up what is not.
@@ -208,10 +227,15 @@ bool ObjectGraph::look_into(uint32_t i) {
   }
   if (limits_.reached()) return false;
   size_t known = 0;
+  const Object* const text_type = gil_->PyUnicode_Type;
   uint64_t own = sizes_ ? sizes_->bytes(object) : 0;
   uint32_t cpp_objects = kind == Kind::cpp_object;
   for (Object* child : told_) {
-    if (!is_collected(child) && !note_plain(child, own, cpp_objects)) continue;
+    if (type_of(child) == text_type) {
+      if (!note_text(child, own)) continue;
+    } else if (!is_collected(child) && !note_plain(child, own, cpp_objects)) {
+      continue;
+    }
     told_[known++] = child;
     __builtin_prefetch(&slots_[place_of(hash(child)) & (slots_.size() - 1)]);
   }
@@ -264,7 +288,8 @@ bool ObjectGraph::read(const std::vector<Object*>& first, const char*& detail) {
   for (size_t i = listed; i < nodes_.size() && i < listed + kChecked; ++i) {
     tracking_is_known_ &= is_tracked(nodes_[i].object);
   }
-  return complete_ = look_into_all();
+  const bool frozen = list_frozen(detail);
+  return complete_ = look_into_all() && frozen;
 }
 
 std::vector<bool> reachable_objects(const ObjectGraph& graph) {

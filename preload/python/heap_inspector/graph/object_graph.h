@@ -4,9 +4,9 @@
 //
 // Objects are numbered from 0; references stand as numbers, those of one object together in the order in which
 // tp_traverse reports them. What the collector does not know (str, int, functions' code, dicts of such) is left out,
-// since it leads to no tensor. What gc.freeze() has hidden is added when something refers to it, and so are numpy's
-// arrays, pyarrow's objects and DLPack capsules, which the collector does not know, with the tuples and dicts that it
-// has left out since they hold nothing else.
+// since it leads to no tensor. What gc.freeze() has hidden is listed as well (frozen_objects.h). numpy's
+// arrays, pyarrow's objects and DLPack capsules, which the collector does not know, are added when something refers to
+// them, with the tuples and dicts that it has left out since they hold nothing else.
 //
 // Where sizes are wanted, an object has those of what it alone refers to and the collector does not know, too; such of
 // 4 KiB and more (bytes, texts) are objects of their own.
@@ -20,8 +20,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "python/heap_inspector/graph/frozen_objects.h"
 #include "python/heap_inspector/graph/look_limits.h"
 #include "python/heap_inspector/graph/object_kinds.h"
 #include "python/heap_inspector/graph/object_sizes.h"
@@ -34,9 +36,10 @@ inline constexpr uint32_t kNoObject = UINT32_MAX;
 
 class ObjectGraph {
  public:
-  // `kinds` null: kind() is not asked for; `sizes` null: nor is what objects take.
-  ObjectGraph(const Gil& gil, LookLimits& limits, Kinds* kinds = nullptr, ObjectSizes* sizes = nullptr)
-      : gil_(gil), limits_(limits), kinds_(kinds), sizes_(sizes) {}
+  // `kinds` null: kind() is not asked for; `sizes` null: nor is what objects take; `frozen` null: nothing is hidden.
+  ObjectGraph(const Gil& gil, LookLimits& limits, Kinds* kinds = nullptr, ObjectSizes* sizes = nullptr,
+              const FrozenObjects* frozen = nullptr)
+      : gil_(gil), limits_(limits), kinds_(kinds), sizes_(sizes), frozen_(frozen) {}
 
   // `first`: where to begin, at something that the collector surely has in a list; the rest may be hidden from it, and
   // perhaps only the interpreter refers to it. False: a limit was reached, or the objects could not be listed
@@ -59,8 +62,9 @@ class ObjectGraph {
   // References to it that no known object holds: C code's, running functions'.
   int64_t outside_references(uint32_t i) const;
   uint32_t inside_references(uint32_t i) const { return nodes_[i].inside; }
-  // What it takes, in units of 16 bytes, with what it alone refers to and is no object of the graph. 0: not known.
-  uint32_t own_units(uint32_t i) const { return i < units_.size() ? units_[i] : 0; }
+  // What each takes, in units of 16 bytes, with what it alone refers to and is no object of the graph; 0: not known.
+  // For whoever adds them up, and only once.
+  PageArray<uint32_t> take_units() { return std::move(units_); }
   // What C code has allocated for it, as far as that is known.
   void add_own(uint32_t i, uint64_t bytes);
   // Objects of C++ that are it, or that it refers to and are no objects of the graph; in the order of objects.
@@ -77,6 +81,7 @@ class ObjectGraph {
   };
 
   bool list(const char*& detail);
+  bool list_frozen(const char*& detail);
   bool list_fits() const;
   bool add(Object* object);
   bool counts(Object* object) const;
@@ -88,6 +93,7 @@ class ObjectGraph {
   int told(Object* child);
   Kind kind_of(Object* object) const { return kinds_ ? kinds_->of_type(type_of(object)) : Kind::other; }
   bool is_large(Object* object) const;
+  bool note_text(Object* text, uint64_t& own) const;
   bool note_plain(Object* child, uint64_t& own, uint32_t& cpp_objects);
   uint64_t plain_bytes(Object* object, int depth) const;
   bool note_own(uint32_t i, uint64_t bytes, uint32_t cpp_objects);
@@ -98,6 +104,7 @@ class ObjectGraph {
   LookLimits& limits_;
   Kinds* kinds_;
   ObjectSizes* sizes_;
+  const FrozenObjects* frozen_;
   PageArray<Node> nodes_;
   PageArray<uint64_t> slots_;  // a power of two, at most three quarters full: part of the hash, and the number plus 1
   PageArray<Kind> kind_;       // as far as limits allowed

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "python/heap_inspector/foreign/numpy_arrays.h"
-#include "python/heap_inspector/graph/type_fields.h"
 #include "python/objects.h"
 #include "support/spread_bits.h"
 
@@ -14,17 +13,19 @@ namespace tensorscope::python::heap_inspector {
 
 namespace {
 
-constexpr uint64_t kCollectorHeader = 16, kRounding = 16;
+constexpr uint64_t kCollectorHeader = 16;
 
 // Layouts that differ from __sizeof__: what has one of them has the size of its type alone.
 bool g_texts_are_known = false, g_integers_are_known = false;
+
+uint64_t ascii_header(int series) { return series < 312 ? 48 : 40; }
 
 // PyASCIIObject (Include/cpython/unicodeobject.h): length, hash, and bits, of which 3.8 to 3.15 have the kind (bytes a
 // character) after those of `interned`.
 uint64_t text_bytes(const Object* text, int series) {
   const auto length = uint64_t(field<ptrdiff_t>(text, 16));
   const auto bits = field<uint32_t>(text, 32);
-  const uint64_t kind = bits >> 2 & 7, header = series < 312 ? 48 : 40;
+  const uint64_t kind = bits >> 2 & 7, header = ascii_header(series);
   const bool compact = (bits >> 5 & 1) != 0, ascii = (bits >> 6 & 1) != 0;
   if (!compact) return 0;
   return ascii ? header + length + 1 : header + (series < 312 ? 24 : 16) + (length + 1) * kind;
@@ -70,7 +71,9 @@ uint64_t array_bytes(const Object* array) {
 }  // namespace
 
 ObjectSizes::ObjectSizes(const Gil& gil, const KnownClasses& classes)
-    : gil_(gil), array_(array_layout_is_known(gil, classes) ? classes.array : nullptr) {}
+    : gil_(gil),
+      ascii_header_(g_texts_are_known ? ascii_header(gil->series) : 0),
+      array_(array_layout_is_known(gil, classes) ? classes.array : nullptr) {}
 
 ObjectSizes::Remembered ObjectSizes::remember(Object* type) const {
   Remembered found{type, Layout::fixed, (flags_of(type) & type_flags::kCollected) != 0,

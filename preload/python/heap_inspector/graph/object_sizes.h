@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "python/heap_inspector/graph/object_kinds.h"
+#include "python/heap_inspector/graph/type_fields.h"
 #include "python/interpreter.h"
 
 namespace tensorscope::python::heap_inspector {
@@ -23,8 +24,17 @@ class ObjectSizes {
  public:
   ObjectSizes(const Gil& gil, const KnownClasses& classes);
   uint64_t bytes(const Object* object);
+  // The same of an object of Python's own class of texts.
+  uint64_t bytes_of_text(const Object* text) {
+    // PyASCIIObject (Include/cpython/unicodeobject.h): length, hash, and bits, of which two say compact and ASCII.
+    constexpr uint32_t kCompact = 1u << 5, kAscii = 1u << 6, kBoth = kCompact | kAscii;
+    if (ascii_header_ == 0 || (field<uint32_t>(text, 32) & kBoth) != kBoth) return bytes(text);
+    const uint64_t sum = ascii_header_ + field<uint64_t>(text, 16) + 1;
+    return (sum + kRounding - 1) / kRounding * kRounding;
+  }
 
  private:
+  static constexpr uint64_t kRounding = 16;
   enum class Layout : uint8_t { fixed, variable, text, integer, bytearray, list, dict, set, deque, ndarray, array };
   struct Remembered {
     const Object* type = nullptr;
@@ -36,7 +46,8 @@ class ObjectSizes {
   uint64_t beside_the_basic(const Object* object, const Remembered& type) const;
 
   const Gil& gil_;
-  Object* const array_;  // numpy.ndarray, null where its layout is not known
+  uint64_t ascii_header_ = 0;  // of a text; 0: its layout is not known
+  Object* const array_;        // numpy.ndarray, null where its layout is not known
   Remembered recent_[1024];
 };
 

@@ -191,7 +191,9 @@ void ContainerRows::write_row(uint32_t object) {
 bool ContainerRows::write() {
   std::vector<uint32_t> chosen, with_cpp_objects;
   choose(&ContainerRows::bytes_of, kLeastBytes, kMostByBytes, chosen);
-  choose(&ContainerRows::cpp_objects_of, kLeastCppObjects, kMostByCppObjects, with_cpp_objects);
+  if (!graph_.cpp_objects().empty()) {
+    choose(&ContainerRows::cpp_objects_of, kLeastCppObjects, kMostByCppObjects, with_cpp_objects);
+  }
   for (const uint32_t object : with_cpp_objects) {
     if (std::find(chosen.begin(), chosen.end(), object) == chosen.end()) chosen.push_back(object);
   }
