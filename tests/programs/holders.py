@@ -360,6 +360,7 @@ def main():
     started.wait()
     gc.collect()
     gc.disable()
+    in_frozen_cycle = make_cycle()
     gc.freeze()
     keep_for_exit()
     in_cycle = make_cycle()
@@ -385,7 +386,8 @@ def main():
     stop.set()
     thread.join()
     truth = {"known": known, "shared": address(shared), "weak": address(referent), "deep": address(at_depth),
-             "cycle": in_cycle, "calls": calls, "dumps": [first, second]}
+             "cycle": in_cycle,
+             "frozen_cycle": in_frozen_cycle, "calls": calls, "dumps": [first, second]}
     if PROBE:
         check(truth)
     else:
@@ -405,8 +407,9 @@ def check(truth):
     assert len(rows[truth["shared"]]) == 256
     assert [row[2] for row in rows[truth["weak"]]] == ["referent"]
     assert any(row[0] == "global" and row[2].startswith("deep[0][0]") for row in rows[truth["deep"]])
-    assert [row[:3] for row in rows[truth["cycle"]]] == [["cycle", "Node, list", "Node.weight"]] or \
-        rows[truth["cycle"]][0][:1] == ["cycle"], rows[truth["cycle"]]
+    for cycle in (truth["cycle"], truth["frozen_cycle"]):
+        assert [row[:3] for row in rows[cycle]] == [["cycle", "Node, list", "Node.weight"]] or \
+            rows[cycle][0][:1] == ["cycle"], rows[cycle]
     print(sys.version.split()[0], len(rows), "tensors")
 
 

@@ -43,9 +43,10 @@ void Roots::add(uint32_t object, ReferenceRoot kind, std::string name, std::stri
 
 bool Roots::run(const std::vector<bool>& reachable, bool whole) {
   find_modules();
+  find_classes(reachable);
   close_namespaces(reachable);
-  return main_globals() && module_globals_of(false) && classes_of(false, reachable) && running_functions() &&
-         module_globals_of(true) && classes_of(true, reachable) && contexts() && kept_for_exit() && autograd_nodes() &&
+  return main_globals() && module_globals_of(false) && classes_of(false) && running_functions() &&
+         module_globals_of(true) && classes_of(true) && contexts() && kept_for_exit() && autograd_nodes() &&
          (!whole || (evaluations() && held_outside() && garbage(reachable)));
 }
 
@@ -124,7 +125,8 @@ bool Roots::module_globals_of(bool library) {
   return paths_.spread();
 }
 
-bool Roots::classes_of(bool library, const std::vector<bool>& reachable) {
+// The name of a class's module is looked for in all of its attributes: once.
+void Roots::find_classes(const std::vector<bool>& reachable) {
   std::unordered_set<std::string_view> own = {"__main__"};
   for (const PythonModule& module : modules_) {
     if (!module.library) own.insert(module.name);
@@ -132,9 +134,17 @@ bool Roots::classes_of(bool library, const std::vector<bool>& reachable) {
   for (uint32_t i = 0; i < graph_.size(); ++i) {
     if (graph_.kind(i) != Kind::type || !reachable[i] || limits_.reached()) continue;
     Object* type = graph_.object(i);
-    const std::string module = text_entry(gil_, class_dict_of(type), "__module__");
-    if (library == own.contains(module)) continue;
-    add(i, ReferenceRoot::class_, short_name_of_class(gil_, type), module == "__main__" ? main_scope_ : module);
+    std::string module = text_entry(gil_, class_dict_of(type), "__module__");
+    const bool library = !own.contains(module);
+    classes_.push_back({i, std::move(module), library});
+  }
+}
+
+bool Roots::classes_of(bool library) {
+  for (const PythonClass& each : classes_) {
+    if (each.library != library || limits_.reached()) continue;
+    add(each.object, ReferenceRoot::class_, short_name_of_class(gil_, graph_.object(each.object)),
+        each.module == "__main__" ? main_scope_ : each.module);
   }
   return paths_.spread();
 }

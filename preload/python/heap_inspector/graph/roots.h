@@ -55,12 +55,19 @@ class Roots {
     bool library;
   };
 
+  struct PythonClass {
+    uint32_t object;
+    std::string module;
+    bool library;
+  };
+
   void find_modules();
   void close_namespaces(const std::vector<bool>& reachable);
   bool main_globals();
   bool running_functions();
   bool module_globals_of(bool library);
-  bool classes_of(bool library, const std::vector<bool>& reachable);
+  void find_classes(const std::vector<bool>& reachable);
+  bool classes_of(bool library);
   bool held_by_c_code(uint32_t object) const;
   bool contexts();
   bool kept_for_exit();
@@ -83,6 +90,7 @@ class Roots {
   const torch::GraphSeeds* seeds_;
   LookLimits& limits_;
   std::vector<PythonModule> modules_;
+  std::vector<PythonClass> classes_;
   std::vector<LocalReference> locals_;
   std::string main_scope_;
 };
