@@ -22,7 +22,8 @@ def cell(program, answer):
 def cell_of_one(judged):
     if judged.program.leaks:
         return corpus_page.in_one(judged)
-    return ALARM if judged.one.status else f"{len(judged.one.suspects)} suspects" if judged.one.suspects else QUIET
+    count = len(judged.one.suspects)
+    return ALARM if judged.one.status else f"{count} suspect{'s' * (count > 1)}" if count else QUIET
 
 
 def cells(judged):
