@@ -80,7 +80,7 @@ def judge_answer(program, answer, steps):
         right = kinds[0] if kinds else None
     if right is None:
         said = [finding["kind"] for finding in answer.findings] + ["allocation site only"] * bool(answer.places)
-        answer.note = "said: " + (", ".join(said) or "nothing")
+        answer.note = f"said: {', '.join(said)}" if said else "nothing said"
         return answer
     answer.found = answer.status == 1
     answer.holder = program.held_as_said(right)

@@ -22,7 +22,8 @@ def cell(program, answer):
 def cell_of_one(judged):
     if judged.program.leaks:
         return corpus_page.in_one(judged)
-    return ALARM if judged.one.status else f"{len(judged.one.suspects)} suspects" if judged.one.suspects else QUIET
+    count = len(judged.one.suspects)
+    return ALARM if judged.one.status else f"{count} suspect{'s' * (count > 1)}" if count else QUIET
 
 
 def cells(judged):
@@ -72,7 +73,8 @@ def rows(judged, dumps):
 
 def what_is_wrong(judged):
     if judged.program.leaks:
-        return judged.three.note or judged.two.note
+        two, three = judged.two.note, judged.three.note
+        return three if two == three else "; ".join([three] * bool(three) + [f"two dumps: {two}"] * bool(two))
     alarms = [getattr(judged, dumps) for dumps in corpus_page.alarmed(judged)]
     found = [finding["kind"] + " " + (finding["held_by"] or "") for answer in alarms for finding in answer.findings]
     found += [place["place"]["where"] for answer in alarms for place in answer.places]
