@@ -76,6 +76,15 @@ Grown parts_that_grew(const std::vector<ProcessMemory>& memory) {
   return grown;
 }
 
+// What no container's own bytes explain: objects of C++ whose memory is not known, where it grows as they do.
+void name_cpp_objects(LeakFinding& finding, const std::vector<View>& views) {
+  for (const ContainerGrowth& container : containers_in_proportion(views, finding.growth.bytes)) {
+    finding.holders.push_back(container.name);
+    finding.evidence.push_back({FactKind::in_step, container.cpp_objects, container.name_with_cpp_type()});
+    finding.advice = Advice::bound_cpp_objects;
+  }
+}
+
 // Containers that grew, where these have half of what grew outside of tensors or more: they are the holder. Where they
 // have less they are evidence.
 void name_holders(LeakFinding& finding, const std::vector<View>& views) {
@@ -87,26 +96,30 @@ void name_holders(LeakFinding& finding, const std::vector<View>& views) {
   held.bytes.assign(views.size(), 0);
   for (const ContainerGrowth& container : grown_containers(views)) {
     if (container.added_bytes() * kSmallPart < all || finding.holders.size() == kMost) break;
-    finding.holders.push_back(container.name);
-    finding.evidence.push_back({FactKind::container_entries, container.entries, container.short_name});
+    if (std::ranges::find(finding.holders, container.name) == finding.holders.end())
+      finding.holders.push_back(container.name);
+    if (container.entries.back() != container.entries.front())
+      finding.evidence.push_back({FactKind::container_entries, container.entries, container.short_name});
     finding.evidence.push_back({FactKind::container_bytes, container.bytes, container.short_name});
     for (size_t i = 0; i < views.size(); ++i) {
       held.count[i] += container.entries[i];
       held.bytes[i] += container.bytes[i];
     }
   }
-  if (finding.holders.empty()) return;
+  if (finding.holders.empty()) return name_cpp_objects(finding, views);
   const int64_t rest = std::max<int64_t>(0, all - held.added_bytes());
   finding.evidence.push_back({FactKind::in_no_container, {uint64_t(rest)}});
   if (rest * 2 > all) {
     finding.holders.clear();
-    return;
+    return name_cpp_objects(finding, views);
   }
   finding.evidence.push_back({FactKind::outside_growth, finding.growth.bytes});
   finding.growth = std::move(held);
   finding.bytes = finding.growth.bytes.back();
   finding.counts = LeakFinding::Counts::entries;
-  finding.advice = Advice::bound_container;
+  // An array that is copied into a larger one has as many entries as before, or none that Python knows of.
+  finding.advice =
+      finding.growth.count.back() > finding.growth.count.front() ? Advice::bound_container : Advice::bound_earlier_data;
 }
 
 }  // namespace

@@ -73,6 +73,33 @@ TEST(GrownContainers, AreEvidenceAloneWhereTheyHaveLess) {
   EXPECT_EQ(dumps.only().evidence.front().name, "train.py: rows");
 }
 
+// A data frame's array, of which Python sees no entries; the frame is what the program has a name for.
+TEST(GrownContainers, OfALibrarysObjectAreNamedByWhatTheProgramNames) {
+  Dumps dumps = run([](Scene& scene) {
+    scene.builder.container(container("df._mgr.<tuple>[0].<ndarray>", uint64_t(scene.steps()) * 380 << 10, 0));
+  });
+  ASSERT_THAT(dumps.kinds(), ElementsAre("process-memory"));
+  EXPECT_THAT(dumps.only().holders, ElementsAre("train.py: df"));
+  EXPECT_EQ(dumps.only().advice, Advice::bound_earlier_data);
+}
+
+// Traced functions, whose graphs are in C++: what each takes is not known, but it is the same for each.
+TEST(GrownContainers, OfObjectsOfCppAreNamedWhereMemoryGrowsAsTheyDo) {
+  const auto dumps_of = [](uint64_t (*objects)(uint64_t steps)) {
+    return run([objects](Scene& scene) {
+      const uint64_t count = objects(uint64_t(scene.steps()));
+      scene.builder.container(container("kept", count * 100, count, count));
+    });
+  };
+  Dumps dumps = dumps_of([](uint64_t steps) { return steps * 2; });
+  ASSERT_THAT(dumps.kinds(), ElementsAre("process-memory"));
+  EXPECT_THAT(dumps.only().holders, ElementsAre("train.py: kept (list)"));
+  EXPECT_EQ(dumps.only().advice, Advice::bound_cpp_objects);
+  EXPECT_EQ(dumps.only().growth.added_bytes(), int64_t(8 * kMebibyte));
+  Dumps other = dumps_of([](uint64_t steps) { return steps * steps; });
+  EXPECT_THAT(other.only().holders, IsEmpty());
+}
+
 TEST(GrownContainers, AreTheInnermostThatGrew) {
   Dumps dumps = run([](Scene& scene) {
     const auto steps = uint64_t(scene.steps());
