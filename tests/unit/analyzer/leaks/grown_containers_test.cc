@@ -34,9 +34,9 @@ std::vector<std::string> names(const std::vector<ContainerGrowth>& containers) {
 }
 
 // malloc's memory becomes more by 4 MiB in 10 steps, outside of tensors; the program's containers are what a test says.
-Dumps run(const Dumps::Program& containers, bool complete = true) {
+Dumps run(const Dumps::Program& containers, bool complete = true, bool grows = true) {
   return Dumps([&](Scene& scene) {
-    scene.builder.heap_in_use = 100 * kMebibyte + uint64_t(scene.steps()) * 4 * kMebibyte / 10;
+    scene.builder.heap_in_use = 100 * kMebibyte + (grows ? uint64_t(scene.steps()) * 4 * kMebibyte / 10 : 0);
     scene.builder.has_containers = true;
     scene.builder.containers_complete = complete;
     scene.kept(testing::serial_at(scene.steps(), 1), 4, scene.site(1), "batch");
@@ -60,6 +60,18 @@ TEST(GrownContainers, HoldWhatGrewOutsideTensors) {
                                  [](const Fact& fact) { return fact.kind == FactKind::in_no_container; });
   ASSERT_NE(rest, finding.evidence.end());
   EXPECT_EQ(rest->values, (std::vector<uint64_t>{(8 * 1024 - 7600) << 10}));
+}
+
+// Arrow's memory, say, is another allocator's: the process shows only what is resident.
+TEST(GrownContainers, AreAFindingThoughNoAllocatorReportsTheirMemory) {
+  const auto kinds = [](uint64_t each) {
+    return run([each](
+                   Scene& scene) { scene.builder.container(container("tables", uint64_t(scene.steps()) * each, 5)); },
+               true, false)
+        .kinds();
+  };
+  EXPECT_THAT(kinds(200 << 10), ElementsAre("process-memory"));
+  EXPECT_THAT(kinds(50 << 10), IsEmpty());  // 0.5 MiB an interval
 }
 
 TEST(GrownContainers, AreEvidenceAloneWhereTheyHaveLess) {
