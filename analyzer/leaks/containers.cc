@@ -198,9 +198,8 @@ void find_cpp_storage(LeakAnalysis& analysis) {
     }
     if (blocks > 0) finding.evidence.push_back({FactKind::cpp_blocks, {blocks}});
     for (const ContainerGrowth& container : containers_in_step(analysis.views(), growth.count)) {
-      const std::string what = container.cpp_type.empty() ? "" : " (" + container.cpp_type + ")";
       finding.holders.push_back(container.name);
-      finding.evidence.push_back({FactKind::in_step, container.cpp_objects, container.short_name + what});
+      finding.evidence.push_back({FactKind::in_step, container.cpp_objects, container.name_with_cpp_type()});
       finding.advice = Advice::bound_cpp_objects;
     }
     finding.growth = std::move(growth);

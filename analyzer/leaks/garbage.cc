@@ -15,7 +15,8 @@ using format::ReferenceRoot;
 
 constexpr uint64_t kMinBytes = 64 << 10;  // a little garbage is always there until the collector's next run
 
-// Tensors of a dump that Python refers to from such roots alone, by the root's scope.
+// Tensors of a dump that Python refers to from such roots alone, by the root's scope. What is unreachable is in a
+// cycle, though it leads through an exception's frames: an error that a variable of its own frame keeps.
 std::map<std::string, std::vector<uint32_t>> held_only_from(const View& view, ReferenceRoot root) {
   std::map<std::string, std::vector<uint32_t>> result;
   for (uint32_t i = 0; i < view.dump.tensors.size(); ++i) {
@@ -30,9 +31,10 @@ std::map<std::string, std::vector<uint32_t>> held_only_from(const View& view, Re
         other = true;
       }
     }
-    const bool garbage = root == ReferenceRoot::cycle && view.dump.references.present &&
-                         view.dump.references.tensors[i].state == uint8_t(format::WrapperState::garbage);
-    if ((any && !other) || garbage) {
+    const bool garbage =
+        view.dump.references.present && view.dump.references.tensors[i].state == uint8_t(format::WrapperState::garbage);
+    const bool in_cycle = root == ReferenceRoot::cycle;
+    if (garbage ? in_cycle : any && !other) {
       if (view.selection.tensor(i)) result[scope].push_back(i);
     }
   }

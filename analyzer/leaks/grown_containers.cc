@@ -33,6 +33,16 @@ bool is_inside(const Place& inner, const Place& outer) {
   return std::string(".[{ ").find(inner.text[length]) != std::string::npos;
 }
 
+// The parts of its text that the program has a name for: "df" of "df._mgr.<tuple>[0].<ndarray>".
+ObjectContainer named_part(const ObjectContainer& row) {
+  const size_t nameless = row.text.find(".<");
+  if (nameless == std::string::npos || nameless == 0) return row;
+  ObjectContainer named = row;
+  named.text = row.text.substr(0, std::min(nameless, row.text.find("._")));
+  named.type_name = named.entry_type = "";
+  return named;
+}
+
 // "train.py: rows (list of dict)"
 std::string full_name(const ObjectContainer& row) {
   std::string what = row.type_name;
@@ -54,8 +64,9 @@ std::vector<Found> all_containers(const std::vector<View>& views) {
       growth.bytes[i] += row.bytes;
       growth.entries[i] += row.entries;
       growth.cpp_objects[i] += row.cpp_objects;
-      growth.name = full_name(row);
-      growth.short_name = row.line();
+      const ObjectContainer named = named_part(row);
+      growth.name = full_name(named);
+      growth.short_name = named.line();
       if (!row.cpp_type.empty()) growth.cpp_type = row.cpp_type;
     }
   }
@@ -110,6 +121,28 @@ bool in_step(const std::vector<uint64_t>& objects, const std::vector<uint64_t>& 
   return keeps_step(objects, counts, (all + all_objects / 2) / all_objects);
 }
 
+// Whether each interval's bytes are as many for each object that came, to a tenth.
+bool in_proportion(const std::vector<uint64_t>& objects, const std::vector<uint64_t>& bytes) {
+  const double all = double(bytes.back() - bytes.front()) / double(objects.back() - objects.front());
+  for (size_t i = 1; i < objects.size(); ++i) {
+    const double each = double(int64_t(bytes[i] - bytes[i - 1])) / double(objects[i] - objects[i - 1]);
+    if (std::abs(each - all) * 10 > all) return false;
+  }
+  return true;
+}
+
+// The innermost of those that have each other inside, a few at most.
+std::vector<ContainerGrowth> innermost(const std::vector<Found>& all) {
+  constexpr size_t kMost = 3;
+  std::vector<ContainerGrowth> result;
+  for (const Found& found : all) {
+    const bool around =
+        std::any_of(all.begin(), all.end(), [&](const Found& other) { return is_inside(other.place, found.place); });
+    if (!around && result.size() < kMost) result.push_back(found.growth);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<ContainerGrowth> grown_containers(const std::vector<View>& views) {
@@ -127,16 +160,19 @@ std::vector<ContainerGrowth> grown_containers(const std::vector<View>& views) {
 }
 
 std::vector<ContainerGrowth> containers_in_step(const std::vector<View>& views, const std::vector<uint64_t>& counts) {
-  constexpr size_t kMost = 3;
   std::vector<Found> all = all_containers(views);
   std::erase_if(all, [&](const Found& found) { return !in_step(found.growth.cpp_objects, counts); });
-  std::vector<ContainerGrowth> result;
-  for (const Found& found : all) {
-    const bool around =
-        std::any_of(all.begin(), all.end(), [&](const Found& other) { return is_inside(other.place, found.place); });
-    if (!around && result.size() < kMost) result.push_back(found.growth);
-  }
-  return result;
+  return innermost(all);
+}
+
+std::vector<ContainerGrowth> containers_in_proportion(const std::vector<View>& views,
+                                                      const std::vector<uint64_t>& bytes) {
+  if (views.size() < 3 || bytes.back() <= bytes.front()) return {};
+  std::vector<Found> all = all_containers(views);
+  std::erase_if(all, [&](const Found& found) {
+    return !grows(found.growth.cpp_objects) || !in_proportion(found.growth.cpp_objects, bytes);
+  });
+  return innermost(all);
 }
 
 }  // namespace tensorscope::analyzer

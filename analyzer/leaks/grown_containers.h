@@ -20,6 +20,8 @@ struct ContainerGrowth {
   std::vector<uint64_t> bytes, entries, cpp_objects;
   std::string cpp_type;
 
+  // "train.py: pending (Future)"
+  std::string name_with_cpp_type() const { return cpp_type.empty() ? short_name : short_name + " (" + cpp_type + ")"; }
   int64_t added_bytes() const { return int64_t(bytes.back() - bytes.front()); }
 };
 
@@ -32,5 +34,10 @@ std::vector<ContainerGrowth> grown_containers(const std::vector<View>& views);
 // that is the same in each, up to one of them more or less; at most three, and the innermost of those
 // that have each other inside.
 std::vector<ContainerGrowth> containers_in_step(const std::vector<View>& views, const std::vector<uint64_t>& counts);
+
+// Those whose objects of C++ became more in each of several intervals, with about as many of `bytes` for each of them;
+// at most three, likewise.
+std::vector<ContainerGrowth> containers_in_proportion(const std::vector<View>& views,
+                                                      const std::vector<uint64_t>& bytes);
 
 }  // namespace tensorscope::analyzer

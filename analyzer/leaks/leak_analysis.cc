@@ -165,7 +165,7 @@ void LeakAnalysis::add_series_of(std::map<Beginning, Series>& calls) {
 // those of one place are one container, with those that were there before.
 void LeakAnalysis::join_named_entries() {
   if (views_.size() < 2) return;
-  for (const Names names : {Names::any, Names::that_differ_in_numbers}) {
+  for (const Names names : {Names::any, Names::that_differ_in_numbers, Names::of_attributes}) {
     std::vector<bool> joined(series_.size());
     for (auto& [place, entries] : alike_but_for_a_name(series_, names)) {
       std::erase_if(entries, [&](const NamedEntry& entry) { return joined[entry.series]; });
@@ -185,16 +185,20 @@ void LeakAnalysis::join_named_entries() {
 }
 
 // Whether these become more in every interval, by so many in all that no model is changed by hand. Names that differ in
-// their numbers alone are not any names.
+// their numbers alone are not any names. Attributes of an object are given to it by other means, too: they are entries
+// where as many come in each of several intervals.
 bool LeakAnalysis::names_become_more(const std::vector<NamedEntry>& entries, Names names) const {
-  std::vector<uint64_t> counts(views_.size());
+  std::vector<uint64_t> counts(views_.size()), added(views_.size());
   std::set<std::string> new_ones;
   for (const NamedEntry& entry : entries) {
     const std::vector<std::vector<uint32_t>>& members = series_[entry.series].members;
     for (size_t i = 0; i < counts.size(); ++i) counts[i] += !members[i].empty();
+    for (size_t i = 1; i < counts.size(); ++i) added[i] += members[i - 1].empty() && !members[i].empty();
     if (!members.front().empty() || members.back().empty()) continue;
     new_ones.insert(names == Names::any ? without_digits(entry.name) : entry.name);
   }
+  const bool in_each = std::all_of(added.begin() + 1, added.end(), [](uint64_t count) { return count >= kMinNames; });
+  if (names == Names::of_attributes && (views_.size() < 3 || !in_each)) return false;
   return grows(counts) && new_ones.size() >= kMinNames;
 }
 

@@ -28,8 +28,9 @@ struct NamedEntry {
 using NamedPlace = std::tuple<uint8_t, std::string, std::string, std::vector<Beginning>>;
 
 enum class Names : uint8_t {
-  any,                    // "de" and "fr"; not numbers
-  that_differ_in_numbers  // "3" and "4", "image_3" and "image_4"
+  any,                     // "de" and "fr"; not numbers
+  that_differ_in_numbers,  // "3" and "4", "image_3" and "image_4"
+  of_attributes            // "bank.left" and "bank.right": the last part; of a module that is imported, its variables
 };
 // Groups the series whose forms differ in one name, by place. Of any names, the last part of a form is none.
 std::map<NamedPlace, std::vector<NamedEntry>> alike_but_for_a_name(const std::vector<Series>& series, Names names);

@@ -69,6 +69,11 @@ bool gathers(const Dump& dump, uint32_t tensor) {
          has(entry, TensorFlag::requires_grad);
 }
 
+// Not what a compiler or a meta device has in a tensor's place.
+bool has_memory(const View& view, uint32_t tensor) {
+  return view.accounts.items()[view.accounts.item_of_tensor(tensor)].bytes > 0;
+}
+
 uint32_t gradient_of(const Dump& dump, uint32_t tensor) {
   for (uint32_t i = 0; i < dump.tensors.size(); ++i) {
     if (dump.tensors[i].address == dump.tensors[tensor].grad) return i;
@@ -207,7 +212,7 @@ void find_stray_leaves(LeakAnalysis& analysis) {
   }
   for (uint32_t i = 0; i < dump.tensors.size() && !optimized.empty(); ++i) {
     if (!analysis.last().selection.tensor(i) || !gathers(dump, i) || has_master(dump, optimized, i)) continue;
-    if (analysis.explained(i)) continue;
+    if (analysis.explained(i) || !has_memory(analysis.last(), i)) continue;
     if (outlives_a_step(analysis, i)) stray.push_back(i);
   }
   if (stray.empty()) return;

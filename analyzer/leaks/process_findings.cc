@@ -76,37 +76,83 @@ Grown parts_that_grew(const std::vector<ProcessMemory>& memory) {
   return grown;
 }
 
-// Containers that grew, where these have half of what grew outside of tensors or more: they are the holder. Where they
-// have less they are evidence.
-void name_holders(LeakFinding& finding, const std::vector<View>& views) {
-  constexpr size_t kMost = 3;
-  constexpr int64_t kSmallPart = 16;
-  const int64_t all = finding.growth.added_bytes();
-  Growth held;
-  held.count.assign(views.size(), 0);
-  held.bytes.assign(views.size(), 0);
-  for (const ContainerGrowth& container : grown_containers(views)) {
-    if (container.added_bytes() * kSmallPart < all || finding.holders.size() == kMost) break;
+// What no container's own bytes explain: objects of C++ whose memory is not known, where it grows as they do.
+void name_cpp_objects(LeakFinding& finding, const std::vector<View>& views) {
+  for (const ContainerGrowth& container : containers_in_proportion(views, finding.growth.bytes)) {
     finding.holders.push_back(container.name);
-    finding.evidence.push_back({FactKind::container_entries, container.entries, container.short_name});
-    finding.evidence.push_back({FactKind::container_bytes, container.bytes, container.short_name});
-    for (size_t i = 0; i < views.size(); ++i) {
-      held.count[i] += container.entries[i];
-      held.bytes[i] += container.bytes[i];
+    finding.evidence.push_back({FactKind::in_step, container.cpp_objects, container.name_with_cpp_type()});
+    finding.advice = Advice::bound_cpp_objects;
+  }
+}
+
+// The holders of a finding, whose growth is theirs from now on.
+class Holders {
+ public:
+  Holders(LeakFinding& finding, size_t dumps) : finding_(finding) {
+    held_.count.assign(dumps, 0);
+    held_.bytes.assign(dumps, 0);
+  }
+  bool full() const { return finding_.holders.size() == kMost; }
+  int64_t added_bytes() const { return held_.added_bytes(); }
+
+  void add(const ContainerGrowth& container) {
+    if (std::ranges::find(finding_.holders, container.name) == finding_.holders.end())
+      finding_.holders.push_back(container.name);
+    if (container.entries.back() != container.entries.front())
+      finding_.evidence.push_back({FactKind::container_entries, container.entries, container.short_name});
+    finding_.evidence.push_back({FactKind::container_bytes, container.bytes, container.short_name});
+    for (size_t i = 0; i < held_.count.size(); ++i) {
+      held_.count[i] += container.entries[i];
+      held_.bytes[i] += container.bytes[i];
     }
   }
-  if (finding.holders.empty()) return;
-  const int64_t rest = std::max<int64_t>(0, all - held.added_bytes());
-  finding.evidence.push_back({FactKind::in_no_container, {uint64_t(rest)}});
-  if (rest * 2 > all) {
-    finding.holders.clear();
-    return;
+
+  void take_growth() {
+    finding_.evidence.push_back({FactKind::outside_growth, finding_.growth.bytes});
+    finding_.growth = std::move(held_);
+    finding_.bytes = finding_.growth.bytes.back();
+    finding_.counts = LeakFinding::Counts::entries;
+    // An array that is copied into a larger one has as many entries as before, or none that Python knows of.
+    const bool more = finding_.growth.count.back() > finding_.growth.count.front();
+    finding_.advice = more ? Advice::bound_container : Advice::bound_earlier_data;
   }
-  finding.evidence.push_back({FactKind::outside_growth, finding.growth.bytes});
-  finding.growth = std::move(held);
-  finding.bytes = finding.growth.bytes.back();
-  finding.counts = LeakFinding::Counts::entries;
-  finding.advice = Advice::bound_container;
+
+ private:
+  static constexpr size_t kMost = 3;
+  LeakFinding& finding_;
+  Growth held_;
+};
+
+// Containers that grew, where these have half of what grew outside of tensors or more: they are the holder. Where they
+// have less they are evidence.
+void name_holders(LeakFinding& finding, const std::vector<View>& views, const std::vector<ContainerGrowth>& grown) {
+  constexpr int64_t kSmallPart = 16;
+  const int64_t all = finding.growth.added_bytes();
+  Holders holders(finding, views.size());
+  for (const ContainerGrowth& container : grown) {
+    if (container.added_bytes() * kSmallPart < all || holders.full()) break;
+    holders.add(container);
+  }
+  if (finding.holders.empty()) return name_cpp_objects(finding, views);
+  const int64_t rest = std::max<int64_t>(0, all - holders.added_bytes());
+  finding.evidence.push_back({FactKind::in_no_container, {uint64_t(rest)}});
+  if (rest * 2 <= all) return holders.take_growth();
+  finding.holders.clear();
+  name_cpp_objects(finding, views);
+}
+
+// What a container keeps is counted object by object, whoever allocated it: it is a finding of its own where the
+// process as a whole shows no growth that is even, as where another allocator than malloc has the memory.
+bool name_exact_holders(LeakFinding& finding, const std::vector<View>& views,
+                        const std::vector<ContainerGrowth>& grown) {
+  Holders holders(finding, views.size());
+  for (const ContainerGrowth& container : grown) {
+    if (grows_evenly_enough({container.bytes.begin(), container.bytes.end()}) && !holders.full())
+      holders.add(container);
+  }
+  if (finding.holders.empty()) return false;
+  holders.take_growth();
+  return true;
 }
 
 }  // namespace
@@ -121,7 +167,7 @@ void find_process_memory(LeakAnalysis& analysis) {
     requested.push_back(one.requested());
     exact.push_back(one.requested() - one.other_private());
   }
-  if (!grows_enough(requested) && !grows_evenly_enough(exact)) return;
+  const std::vector<ContainerGrowth> containers = grown_containers(views);
   LeakFinding finding;
   finding.kind = LeakKind::process_memory;
   const Grown grown = parts_that_grew(memory);
@@ -129,18 +175,32 @@ void find_process_memory(LeakAnalysis& analysis) {
   finding.bytes = finding.growth.bytes.back();
   finding.advice = Advice::process_part;
   finding.process_part = grown.most;
-  name_holders(finding, views);
+  if (grows_enough(requested) || grows_evenly_enough(exact)) {
+    name_holders(finding, views, containers);
+  } else if (!name_exact_holders(finding, views, containers)) {
+    return;
+  }
   for (Fact& part : process_growth(views).parts) finding.evidence.push_back(std::move(part));
   analysis.add(std::move(finding));
 }
 
 namespace {
 
-// Forked children copy each page of their parent that they write to, as a change of a reference count is: at most all
-// of its pages, so that one interval shows nothing else.
-bool may_be_copies(const View& view) {
-  const Totals& totals = view.dump.totals;
-  return totals.children_private_bytes <= totals.children * totals.anonymous_bytes;
+// What children have of their own. A page that a forked child writes to, as a change of a reference count does, becomes
+// private and was resident before; a page of a file that is read becomes resident and is not private: of each interval
+// the smaller growth counts.
+std::vector<int64_t> own_of_children(const std::vector<View>& views) {
+  std::vector<int64_t> bytes;
+  const Totals* before = nullptr;
+  for (const View& view : views) {
+    const Totals& totals = view.dump.totals;
+    const auto added = [&](uint64_t Totals::*field) { return int64_t(totals.*field - before->*field); };
+    bytes.push_back(before == nullptr ? int64_t(totals.children_private_bytes)
+                                      : bytes.back() + std::min(added(&Totals::children_private_bytes),
+                                                                added(&Totals::children_resident_bytes)));
+    before = &totals;
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -148,23 +208,22 @@ bool may_be_copies(const View& view) {
 void find_child_processes(LeakAnalysis& analysis) {
   if (analysis.dumps() < 2 || !analysis.unfiltered()) return;
   const uint32_t children = analysis.last().dump.totals.children;
-  std::vector<int64_t> bytes;
-  Fact count{FactKind::children};
+  Fact count{FactKind::children}, own{FactKind::children_private}, resident{FactKind::children_resident};
   for (size_t i = 0; i < analysis.dumps(); ++i) {
     const Totals& totals = analysis.view(i).dump.totals;
     // Children that began in between have grown by all that they have.
     if (!totals.children_known || totals.children != children || totals.children_private_bytes == 0) return;
-    bytes.push_back(int64_t(totals.children_private_bytes));
+    own.values.push_back(totals.children_private_bytes);
+    resident.values.push_back(totals.children_resident_bytes);
     count.values.push_back(totals.children);
   }
-  if (!(grows_enough(bytes) || grows_evenly_enough(bytes)) ||
-      (analysis.timeline().weak() && may_be_copies(analysis.last())))
-    return;
+  const std::vector<int64_t> bytes = own_of_children(analysis.views());
+  if (!grows_enough(bytes) && !grows_evenly_enough(bytes)) return;
   LeakFinding finding;
   finding.kind = LeakKind::child_processes;
   finding.growth = growth_of(bytes);
   finding.bytes = finding.growth.bytes.back();
-  finding.evidence = {{FactKind::children_private, finding.growth.bytes}, std::move(count)};
+  finding.evidence = {std::move(own), std::move(resident), std::move(count)};
   finding.advice = Advice::look_in_children;
   analysis.add(std::move(finding));
 }

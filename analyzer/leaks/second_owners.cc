@@ -14,7 +14,8 @@ namespace {
 // An entry of the same container may hold a tensor that another one holds, as the state before and after a transition.
 bool is_in_container(const Reference& row, const Series& series) {
   if (row.root != series.example.root || scope_form(row) != scope_form(series.example)) return false;
-  return series.of_beginning(row) && container_of(without_indexes(row.text)) == container_of(series.form);
+  return series.of_beginning(row) && (fits(without_indexes(row.text), series.form) ||
+                                      container_of(without_indexes(row.text)) == container_of(series.form));
 }
 
 // Whether a part of a chain that leads through the container lies behind it: to empty the container does not cut what

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Some programs of tests/leaks, also short of memory, and whether docs/leaks.md lists all.
 
-`tests/leaks/check_corpus.py` and `tests/leaks/check_short.py` run all of them.
+`tests/leaks/check_corpus.py` and `tests/leaks/check_short.py` run all of them. Of those of blind rounds (tests/leaks/rounds)
+`--long` runs all whose libraries are there.
 """
 
 # Covers: analyzer/leaks/suspects.cc analyzer/text/leaks/suspects.cc
@@ -20,6 +21,9 @@ sys.path.insert(0, str(harness.ROOT / "tests" / "leaks"))
 import check_short
 import corpus
 import corpus_answers
+import corpus_page
+import rounds_page
+import rounds_python
 
 PROGRAMS = {program.name: program for program in corpus.programs()}
 # One of each kind of finding, and the healthy programs that are nearest to them.
@@ -32,6 +36,10 @@ SHORT = ["gathered_predictions", "loaded_adapters", "modules_to_save", "generati
          "cache_clearing_hook", "replaced_parameters", "replay_buffer_full", "kv_cache_list_full"]
 HEALTHY = ["replay_buffer_full", "kv_cache_list_full", "preloaded_dataset", "recurrent_detached", "curriculum_each_step", "pool_workspaces",
            "curvature_cleared"]
+
+# Of blind rounds: one that asks for its dumps itself, and one that looks alike. They need torch alone.
+ROUNDS = {program.name: program for program in corpus.programs_of_rounds()}
+OF_ROUNDS = ["l02_weak_dictionary", "h17_tbptt_of_nine"]
 
 
 def judged(name, folder):
@@ -238,8 +246,59 @@ def test_the_corpus_is_large_enough_and_every_report_is_named():
 
 def test_the_page_lists_every_program():
     page = (harness.ROOT / "docs" / "leaks.md").read_text()
-    listed = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
-    assert sorted(listed) == sorted(PROGRAMS)
+    figures = page[page.index(corpus_page.BEGIN):page.index(corpus_page.END)]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", figures, re.MULTILINE)) == sorted(PROGRAMS)
+    assert set(rounds_page.said(page)) <= set(ROUNDS)
+
+
+def test_the_headers_of_the_rounds_are_read():
+    counts = [(sum(program.leaks for program in ROUNDS.values() if program.round == name),
+               sum(not program.leaks for program in ROUNDS.values() if program.round == name)) for name in corpus.NAMES_OF_ROUNDS]
+    assert counts == [(20, 12), (16, 12), (30, 20)] and not set(ROUNDS) & set(PROGRAMS)
+    for program in ROUNDS.values():
+        if program.leaks:
+            assert program.kinds and all(name for names in program.holder for name in names) and program.lines and 0 < program.least <= program.most, program
+        asks = "ask" in re.findall(r"^(?:import|from) (\w+)", program.path.read_text(), re.MULTILINE)
+        assert program.dumps == ("asks" if asks else "steps"), program
+
+
+def answer_of(status, letters="", other=0):
+    return corpus_answers.Answer(status, [], [], [], *(letter in letters for letter in "FHLB"), other)
+
+
+def test_what_is_worse_than_the_page_says():
+    leak, healthy = ROUNDS["l02_weak_dictionary"], ROUNDS["h17_tbptt_of_nine"]
+    row = "| `l02_weak_dictionary` | third | 1 | F-LB +1 | FH-B | no line |"
+    listed = rounds_page.said(f"{rounds_page.BEGIN}\n{row}\n{rounds_page.END}")
+    assert listed == {"l02_weak_dictionary": ("1", "F-LB +1", "FH-B")}
+
+    def worse(program, two, three, listed):
+        return rounds_page.worse(corpus_answers.Judged(program, answer_of(0), two, three), listed)
+    right = answer_of(1, "FHLB")
+    assert not worse(leak, right, right, {}) and not worse(leak, answer_of(1, "FLB", 1), answer_of(1, "FHB"), listed)
+    assert worse(leak, right, answer_of(1, "FHB"), {}) and worse(leak, right, answer_of(1, "FHLB", 1), {})
+    assert worse(leak, answer_of(1, "LB"), right, listed) and worse(leak, answer_of(1, "FLB", 2), right, listed)
+    assert not worse(healthy, answer_of(0), answer_of(0), {}) and worse(healthy, answer_of(0), answer_of(1), {})
+
+
+def no_worse_than_the_page(name, folder):
+    for module in rounds_python.imported(ROUNDS[name]):
+        harness.needs_package(module)
+    harness.needs_torch(2, 1, "steps of optimizers")
+    dumps = corpus.run(ROUNDS[name], harness.LIBRARY, folder, harness.PYTHON)
+    answer = corpus_answers.judge(ROUNDS[name], dumps, harness.CLI)
+    assert not rounds_page.worse(answer, rounds_page.said(rounds_page.PAGE.read_text())), answer
+
+
+@pytest.mark.parametrize("name", OF_ROUNDS)
+def test_a_program_of_a_round(name, tmp_path):
+    no_worse_than_the_page(name, tmp_path)
+
+
+@pytest.mark.cases(0)
+@pytest.mark.parametrize("name", sorted(set(ROUNDS) - set(OF_ROUNDS)))
+def test_another_program_of_a_round(name, tmp_path):
+    no_worse_than_the_page(name, tmp_path)
 
 
 def advice(dumps):

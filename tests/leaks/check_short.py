@@ -29,7 +29,7 @@ def ask(cli, verb, dump):
 
 def first(program, leaks):
     """"finding", "first", the first suspect where it is another one, "nothing"."""
-    if any(finding["kind"] in program.kinds and program.holder in finding["held_by"] for finding in leaks["findings"]):
+    if any(finding["kind"] in program.kinds and program.held_as_said(finding) for finding in leaks["findings"]):
         return "finding"
     if not leaks["suspects"]:
         return "nothing"

@@ -1,7 +1,11 @@
 """The programs of this folder: what their headers say, and how they are run so that dumps are written.
 
-A program is run as it is, in one of two ways. "steps": it trains, and TENSORSCOPE_DUMP_AT_STEP has it write a dump at
-the end of given steps. "requests": it answers lines on standard input, and gets SIGUSR1 between two of them.
+A program is run as it is, in one of three ways. "steps": it trains, and TENSORSCOPE_DUMP_AT_STEP has it write a dump at
+the end of given steps. "requests": it answers lines on standard input, and gets SIGUSR1 between two of them. "asks": it
+asks for its dumps itself (rounds/ask.py).
+
+Those of leaking/ and healthy/ are the corpus. Those of rounds/ were written for blind rounds (docs/leaks.md), and import libraries that
+rounds/requirements.txt names.
 """
 
 import dataclasses
@@ -16,8 +20,12 @@ import tomllib
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
+ROUNDS = FOLDER / "rounds"
 STEPS = (20, 40, 60)
 TIMEOUT = 900  # a hang, not a speed limit: a busy machine may stop these programs for minutes
+REPORT = r"^# ([\w.-]+/[\w.-]+#\d+: .+)$"
+AFTER = r"^# after: (.+)$"
+NAMES_OF_ROUNDS = ("first", "second", "third")
 NAMES_LIMIT_MS = "300000"  # likewise; the profiler's own limits would leave out the names of a program that was stopped
 
 
@@ -25,11 +33,11 @@ NAMES_LIMIT_MS = "300000"  # likewise; the profiler's own limits would leave out
 class Program:
     path: pathlib.Path
     about: str
-    reports: tuple  # "repository#number: title"
+    reports: tuple  # "repository#number: title"; of rounds: what it is after
     leaks: bool
     dumps: str
     kinds: tuple = ()
-    holder: str = ""
+    holder: tuple = ()  # of each alternative the names that have to be said
     lines: tuple = ()  # numbers of lines: where most of the memory may be allocated
     least: int = 0     # bytes a step
     most: int = 0
@@ -37,6 +45,18 @@ class Program:
     @property
     def name(self):
         return self.path.stem
+
+    @property
+    def round(self):
+        """The blind round that it was written for, or ""."""
+        return self.path.parents[1].name if ROUNDS in self.path.parents else ""
+
+    def held_as_said(self, said):
+        """Whether a finding, a suspect or a growing site names the holder. Its script's name, which is part of most names, is no answer.
+        What holds the memory, too, counts only where several holders are asked for."""
+        names = (said["held_by"] or "").replace(self.path.name, "")
+        others = (said.get("also_held_by") or "").replace(self.path.name, "")
+        return any(all(name in names or len(wanted) > 1 and name in others for name in wanted) for wanted in self.holder)
 
 
 def lines_of(source, text):
@@ -46,6 +66,14 @@ def lines_of(source, text):
     return found
 
 
+def holder_of(facts):
+    """`holder`: a name, or a list of which one is enough; `holders`: a list of which all have to be said."""
+    if "holders" in facts:
+        return (tuple(facts.pop("holders")),)
+    holder = facts.pop("holder")
+    return tuple((name,) for name in ([holder] if isinstance(holder, str) else holder))
+
+
 def read_program(path):
     source = path.read_text()
     about, rest = re.fullmatch(r'"""(.*?)"""\n(.*)', source, re.DOTALL).groups()
@@ -53,19 +81,29 @@ def read_program(path):
     before, block = re.split(r"^# /// ", comments, flags=re.MULTILINE)
     kind, facts = block.split("\n", 1)
     facts = tomllib.loads("".join(line.removeprefix("# ") + "\n" for line in facts.splitlines()))
-    reports = tuple(re.findall(r"^# ([\w.-]+/[\w.-]+#\d+: .+)$", before, re.MULTILINE))
+    reports = tuple(re.findall(AFTER if ROUNDS in path.parents else REPORT, before, re.MULTILINE))
     leaks = {"leak": True, "healthy": False}[kind]
-    assert bool(reports) == leaks and set(facts) == ({"dumps", "kinds", "holder", "lines", "bytes"} if leaks else {"dumps"}), path
+    assert bool(reports) == leaks and facts["dumps"] in ("steps", "requests", "asks"), path
     if not leaks:
         return Program(path, about, reports, leaks, **facts)
+    holder = holder_of(facts)
+    assert set(facts) == {"dumps", "kinds", "lines", "bytes"}, path
     size = facts.pop("bytes")
     least, most = size if isinstance(size, list) else (size, size)
     lines = tuple(line for text in facts.pop("lines") for line in lines_of(source, text))
-    return Program(path, about, reports, leaks, facts["dumps"], tuple(facts["kinds"]), facts["holder"], lines, least, most)
+    return Program(path, about, reports, leaks, facts["dumps"], tuple(facts["kinds"]), holder, lines, least, most)
+
+
+def programs_in(folder):
+    return [read_program(path) for kind in ("leaking", "healthy") for path in sorted((folder / kind).glob("*.py"))]
 
 
 def programs():
-    return [read_program(path) for folder in ("leaking", "healthy") for path in sorted((FOLDER / folder).glob("*.py"))]
+    return programs_in(FOLDER)
+
+
+def programs_of_rounds():
+    return [program for name in NAMES_OF_ROUNDS for program in programs_in(ROUNDS / name)]
 
 
 def environment(library, folder):
@@ -112,6 +150,9 @@ def run(program, library, folder, python=sys.executable):
     settings = environment(library, folder)
     if program.dumps == "steps":
         settings["TENSORSCOPE_DUMP_AT_STEP"] = ",".join(map(str, STEPS))
+        run_steps(program, settings, folder, python)
+    elif program.dumps == "asks":
+        settings["PYTHONPATH"] = str(ROUNDS)
         run_steps(program, settings, folder, python)
     else:
         def dump(process, step):

@@ -71,26 +71,26 @@ def as_finding(place):
 def judge_answer(program, answer, steps):
     """`steps`: from the first dump to the last; 0: there is one dump."""
     kinds = [finding for finding in answer.findings if finding["kind"] in program.kinds]
-    right = next((finding for finding in kinds if program.holder in finding["held_by"]), None) or (kinds[0] if kinds else None)
+    right = next((finding for finding in kinds if program.held_as_said(finding)), None) or (kinds[0] if kinds else None)
     if right is None and "place" in program.kinds:
         # Each of an object's tensors may be replaced by a larger one at a line of its own.
-        kinds = [as_finding(place) for place in answer.places if program.holder in (place["held_by"] or "")]
-        answer.places = [place for place in answer.places if program.holder not in (place["held_by"] or "")]
+        kinds = [as_finding(place) for place in answer.places if program.held_as_said(place)]
+        answer.places = [place for place in answer.places if not program.held_as_said(place)]
         answer.findings += kinds
         right = kinds[0] if kinds else None
     if right is None:
         said = [finding["kind"] for finding in answer.findings] + ["allocation site only"] * bool(answer.places)
-        answer.note = "said: " + (", ".join(said) or "nothing")
+        answer.note = f"said: {', '.join(said)}" if said else "nothing said"
         return answer
     answer.found = answer.status == 1
-    answer.holder = program.holder in right["held_by"]
-    same = [finding for finding in kinds if answer.holder and program.holder in finding["held_by"]] or [right]
+    answer.holder = program.held_as_said(right)
+    same = [finding for finding in kinds if answer.holder and program.held_as_said(finding)] or [right]
     answer.line = any(right_line(program, finding) for finding in same)
     answer.other = len(answer.findings) - len(same) + len(answer.places)
     notes = [] if answer.holder else [f"holder {right['held_by']}"]
     if not answer.line:
         place = right["memory"][0]["place"] if right["memory"] else right["made_at"]
-        notes.append(f"line {place and place['where']}")
+        notes.append(f"line {place['where']}" if place else "no line")
     if steps:
         answer.bytes, each = right_bytes(program, same, steps)
         if not answer.bytes:
@@ -110,7 +110,7 @@ def lost_with_more_dumps(cli, dumps):
 
 
 def is_leak(program, suspect):
-    return program.holder in suspect["held_by"] or same_file(program, suspect["made_at"]) and suspect["made_at"]["line"] in program.lines
+    return program.held_as_said(suspect) or same_file(program, suspect["made_at"]) and suspect["made_at"]["line"] in program.lines
 
 
 def judge(program, dumps, cli):

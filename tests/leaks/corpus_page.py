@@ -104,7 +104,12 @@ def figures(judged):
     return "\n".join(text)
 
 
-def write(path, judged):
+def replace(path, begin, end, text):
+    """Puts a text between two comments of a page."""
     page = path.read_text()
-    assert page.count(BEGIN) == page.count(END) == 1, path
-    path.write_text(re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n\n{figures(judged)}\n\n{END}", page, flags=re.DOTALL))
+    assert page.count(begin) == page.count(end) == 1, path
+    path.write_text(re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n\n{text}\n\n{end}", page, flags=re.DOTALL))
+
+
+def write(path, judged):
+    replace(path, BEGIN, END, figures(judged))

@@ -115,7 +115,9 @@ std::string holder_phrase(const LeakFinding& finding) {
     case LeakKind::autocast_cache:
       return "autocast's cache of casts, each with its parameter and gradient";
     case LeakKind::process_memory:
-      return first.empty() ? "the process, outside tensors" : listed(finding.holders, kNamed);
+      if (first.empty()) return "the process, outside tensors";
+      return listed(finding.holders, kNamed) +
+             (finding.advice == Advice::bound_cpp_objects ? ", as far as can be told" : "");
     case LeakKind::child_processes:
       return "child processes";
     case LeakKind::graph_cycle:

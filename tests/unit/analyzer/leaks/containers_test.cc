@@ -583,6 +583,35 @@ TEST(Containers, EntriesOfAModuleDict) {
   EXPECT_THAT(many.kinds(), ElementsAre());
 }
 
+// Of an object, and of a module that is imported; not of the main script, whose variables have names by hand.
+TEST(Containers, AttributesOfOneObjectByAnyName) {
+  const auto name = [](int step) { return std::string(size_t(step), 'w'); };
+  for (const auto& [before, beginning] : {std::pair("bank.", 0), {"", 77}, {"", 0}}) {
+    Dumps run([&, before = before, beginning = beginning](Scene& scene) {
+      scene.kept(serial_at(0, 1), 2048, scene.site(1), "model.weight");
+      for (int step = 1; step <= scene.steps(); ++step) {
+        testing::ReferenceSpec reference;
+        reference.tensor = scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
+        scene.object(reference.tensor);
+        reference.text = before + name(step);
+        reference.scope = "train.py";
+        reference.root = ReferenceRoot::global;
+        reference.steps = 1;
+        reference.begins_at = beginning;
+        scene.builder.reference(reference);
+      }
+    });
+    if (*before == 0 && beginning == 0) {
+      EXPECT_THAT(run.kinds(), ElementsAre());
+      continue;
+    }
+    ASSERT_THAT(run.kinds(), ElementsAre("container"));
+    EXPECT_EQ(run.only().holders.at(0), std::string("train.py: ") + before + "*");
+    EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{10, 20, 30}));
+    EXPECT_EQ(run.only().also_held_by, "");
+  }
+}
+
 TEST(Containers, GrowthIsWhatTheEntriesRetain) {
   Dumps run([](Scene& scene) {
     for (int step = 1; step <= scene.steps(); ++step) {

@@ -122,6 +122,21 @@ TEST(Garbage, CyclesThatAreFreedEveryEighthStep) {
   }
 }
 
+// An error that a variable of its own frame keeps is garbage like any other, though it has a traceback.
+TEST(Garbage, TracebacksThatNothingReachesWaitForTheCollector) {
+  Dumps run(
+      [&](Scene& scene) {
+        for (int step = scene.steps() / 8 * 8 + 1; step <= scene.steps(); ++step) {
+          const uint64_t tensor = scene.add(scene.plain(testing::serial_at(step, 10), kLarge, scene.site(8)));
+          scene.held(tensor, "batch", ReferenceRoot::traceback);
+          scene.object(tensor, false, false, format::WrapperState::garbage);
+        }
+      },
+      {10, 20, 30});
+  EXPECT_THAT(run.kinds(), ElementsAre());
+  EXPECT_TRUE(run.leaks.passing_cycles.has_value());
+}
+
 TEST(Garbage, CyclesThatStayThoughMostOfThatSiteIsFreed) {
   Dumps run = cycles({20, 30}, [](int) { return 16; });
   EXPECT_THAT(run.kinds(), ElementsAre("reference-cycle"));

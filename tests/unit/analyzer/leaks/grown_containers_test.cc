@@ -34,9 +34,9 @@ std::vector<std::string> names(const std::vector<ContainerGrowth>& containers) {
 }
 
 // malloc's memory becomes more by 4 MiB in 10 steps, outside of tensors; the program's containers are what a test says.
-Dumps run(const Dumps::Program& containers, bool complete = true) {
+Dumps run(const Dumps::Program& containers, bool complete = true, bool grows = true) {
   return Dumps([&](Scene& scene) {
-    scene.builder.heap_in_use = 100 * kMebibyte + uint64_t(scene.steps()) * 4 * kMebibyte / 10;
+    scene.builder.heap_in_use = 100 * kMebibyte + (grows ? uint64_t(scene.steps()) * 4 * kMebibyte / 10 : 0);
     scene.builder.has_containers = true;
     scene.builder.containers_complete = complete;
     scene.kept(testing::serial_at(scene.steps(), 1), 4, scene.site(1), "batch");
@@ -62,6 +62,18 @@ TEST(GrownContainers, HoldWhatGrewOutsideTensors) {
   EXPECT_EQ(rest->values, (std::vector<uint64_t>{(8 * 1024 - 7600) << 10}));
 }
 
+// Arrow's memory, say, is another allocator's: the process shows only what is resident.
+TEST(GrownContainers, AreAFindingThoughNoAllocatorReportsTheirMemory) {
+  const auto kinds = [](uint64_t each) {
+    return run([each](
+                   Scene& scene) { scene.builder.container(container("tables", uint64_t(scene.steps()) * each, 5)); },
+               true, false)
+        .kinds();
+  };
+  EXPECT_THAT(kinds(200 << 10), ElementsAre("process-memory"));
+  EXPECT_THAT(kinds(50 << 10), IsEmpty());  // 0.5 MiB an interval
+}
+
 TEST(GrownContainers, AreEvidenceAloneWhereTheyHaveLess) {
   Dumps dumps = run([](Scene& scene) {
     scene.builder.container(container("rows", uint64_t(scene.steps()) * 80 << 10, uint64_t(scene.steps())));
@@ -71,6 +83,33 @@ TEST(GrownContainers, AreEvidenceAloneWhereTheyHaveLess) {
   EXPECT_EQ(dumps.only().advice, Advice::process_part);
   EXPECT_EQ(dumps.only().growth.added_bytes(), int64_t(8 * kMebibyte));
   EXPECT_EQ(dumps.only().evidence.front().name, "train.py: rows");
+}
+
+// A data frame's array, of which Python sees no entries; the frame is what the program has a name for.
+TEST(GrownContainers, OfALibrarysObjectAreNamedByWhatTheProgramNames) {
+  Dumps dumps = run([](Scene& scene) {
+    scene.builder.container(container("df._mgr.<tuple>[0].<ndarray>", uint64_t(scene.steps()) * 380 << 10, 0));
+  });
+  ASSERT_THAT(dumps.kinds(), ElementsAre("process-memory"));
+  EXPECT_THAT(dumps.only().holders, ElementsAre("train.py: df"));
+  EXPECT_EQ(dumps.only().advice, Advice::bound_earlier_data);
+}
+
+// Traced functions, whose graphs are in C++: what each takes is not known, but it is the same for each.
+TEST(GrownContainers, OfObjectsOfCppAreNamedWhereMemoryGrowsAsTheyDo) {
+  const auto dumps_of = [](uint64_t (*objects)(uint64_t steps)) {
+    return run([objects](Scene& scene) {
+      const uint64_t count = objects(uint64_t(scene.steps()));
+      scene.builder.container(container("kept", count * 100, count, count));
+    });
+  };
+  Dumps dumps = dumps_of([](uint64_t steps) { return steps * 2; });
+  ASSERT_THAT(dumps.kinds(), ElementsAre("process-memory"));
+  EXPECT_THAT(dumps.only().holders, ElementsAre("train.py: kept (list)"));
+  EXPECT_EQ(dumps.only().advice, Advice::bound_cpp_objects);
+  EXPECT_EQ(dumps.only().growth.added_bytes(), int64_t(8 * kMebibyte));
+  Dumps other = dumps_of([](uint64_t steps) { return steps * steps; });
+  EXPECT_THAT(other.only().holders, IsEmpty());
 }
 
 TEST(GrownContainers, AreTheInnermostThatGrew) {

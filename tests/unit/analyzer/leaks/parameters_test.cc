@@ -59,6 +59,23 @@ TEST(StrayLeaves, AParameterWithGradientThatNoOptimizerHas) {
   EXPECT_EQ(run.only().holders.at(0), "model.scale");
 }
 
+// What a compiler keeps as an example of a parameter has no memory, and so has its gradient.
+TEST(StrayLeaves, OfNoMemoryAreNone) {
+  Dumps run(
+      [](Scene& scene) {
+        leaf(scene, "model.weight", {});
+        TensorSpec fake = scene.plain(200, 64, scene.site(3));
+        fake.storage_base = 0;
+        fake.flags = kTrained;
+        fake.grad = Scene::address(100);
+        const uint64_t serial = scene.add(fake);
+        scene.held(serial, "graph.meta['example_value']");
+        scene.object(serial, false, true);
+      },
+      {1});
+  EXPECT_THAT(run.kinds(), ElementsAre());
+}
+
 TEST(StrayLeaves, WithoutAnOptimizerNothingIsStray) {
   EXPECT_THAT(Dumps([](Scene& scene) { leaf(scene, "model.weight", {.optimized = false}); }, {1}).kinds(),
               ElementsAre());

@@ -32,7 +32,7 @@ class KeepersTest : public ::testing::Test {
 
   FakeObjects objects_;
   const Gil gil_ = objects_.gil();
-  const KnownClasses classes_;
+  const KnownClasses classes_{};
   ObjectSizes sizes_{gil_, classes_};
   ObjectGraph graph_{gil_, never(), nullptr, &sizes_};
   std::optional<ObjectPaths> paths_;
