@@ -84,12 +84,18 @@ class References:
         # The running call whose variable a reference begins with: the thread's name and the call's depth.
         calls = [None] + [(text[row.ThreadName()], row.Depth()) for row in map(refs.Calls, range(refs.CallsLength()))]
         call_of = [refs.CallOf(i) for i in range(refs.CallOfLength())]
+        # The other ways to the nearest object on a reference's chain that has several.
+        ways = [text[refs.OtherWays(i).Text()] for i in range(refs.OtherWaysLength())]
+        shared = [None] + [(text[row.Text()], ways[row.FirstWay():row.FirstWay() + row.Ways()])
+                           for row in map(refs.Shared, range(refs.SharedLength()))]
+        shared_of = [refs.SharedOf(i) for i in range(refs.SharedOfLength())]
         for i in range(refs.ReferencesLength()):
             row = refs.References(i)
             self.rows.setdefault(addresses.get(row.Tensor()), []).append(SimpleNamespace(
                 text=text[row.Text()], scope=text[row.Scope()], holder=text[row.Holder()], node=row.Node(),
                 steps=row.Steps(), root=ROOTS[row.Root()], role=ROLES[row.Role()],
-                call=calls[call_of[i]] if i < len(call_of) else None))
+                call=calls[call_of[i]] if i < len(call_of) else None,
+                shared=shared[shared_of[i]] if i < len(shared_of) else None))
         for i in range(refs.TensorsLength()):
             row = refs.Tensors(i)
             self.tensors[addresses.get(row.Tensor())] = SimpleNamespace(

@@ -3,7 +3,7 @@
 
 # Covers: preload/python/heap_inspector/graph/{attributes,object_kinds,roots}.cc
 # Covers: preload/python/heap_inspector/naming/{chains,frame_locals,given_names,optimizers,running_calls}.cc
-# Covers: preload/python/heap_inspector/rows/{node_rows,reference_rows}.cc
+# Covers: preload/python/heap_inspector/rows/{node_rows,reference_rows,shared_rows}.cc
 # Covers: preload/python/heap_inspector/{program_objects,python_threads}.cc
 # Covers: preload/python/heap_inspector/graph/{exit_functions,steps,type_fields}.cc preload/python/heap_inspector/rows/tensor_objects.cc
 # Covers: preload/python/named_tensors.cc
@@ -25,7 +25,7 @@ import dump_reader
 @test_bridge.every_python
 def test_every_holder_in_every_python(python):
     done = test_bridge.run_probe(python, "holders.py", "--probe", test_bridge.PROBE)
-    assert "70 tensors" in done.stdout
+    assert "72 tensors" in done.stdout
 
 
 def run(program, folder, **options):
@@ -102,6 +102,21 @@ def test_an_unreachable_cycle_is_told(holders):
     assert found.tensors[truth["cycle"]].state == "garbage"
     (row,) = found.rows[truth["cycle"]]
     assert (row.root, row.text) == ("cycle", "Node.weight") and "Node" in row.scope.split(", ")
+
+
+def test_a_cycle_that_gc_freeze_hides_is_told(holders):
+    truth, found, _ = holders
+    assert found.tensors[truth["frozen_cycle"]].state == "garbage"
+    assert [(row.root, row.text) for row in found.rows[truth["frozen_cycle"]]] == [("cycle", "Node.weight")]
+
+
+def test_a_record_that_a_list_and_an_index_have_is_reached_in_two_ways(holders):
+    truth, found, _ = holders
+    (row,) = found.rows[truth["in_two"]]
+    assert row.text == "timeline[0].weight" and row.shared == ("timeline[0]", ["by_label['first'][0]"])
+    # Only what is reached in several ways has others.
+    ways = [row.shared for rows in found.rows.values() for row in rows if row.root == "global" and row.text.startswith("plain.")]
+    assert ways and not any(ways)
 
 
 def test_two_dumps_of_a_paused_program_are_equal(holders):

@@ -174,6 +174,10 @@ iterator = iter([expect(tensor(), "iterator.<list>[0]")])
 compressed = itertools.compress([expect(tensor(), "compressed.<list_iterator 1>.<list>[0]")],
                                 [expect(tensor(), "compressed.<list_iterator 2>.<list>[0]")])
 read_only = types.MappingProxyType({"k": expect(tensor(), "read_only['k']")})
+in_two = Plain()
+in_two.weight = expect(tensor(), "timeline[0].weight")
+timeline, by_label = [in_two], {"first": [in_two]}
+del in_two
 shared = tensor()
 holders = [[shared] for _ in range(400)]
 other = types.ModuleType("package.other")
@@ -386,7 +390,7 @@ def main():
     stop.set()
     thread.join()
     truth = {"known": known, "shared": address(shared), "weak": address(referent), "deep": address(at_depth),
-             "cycle": in_cycle,
+             "cycle": in_cycle, "in_two": address(timeline[0].weight),
              "frozen_cycle": in_frozen_cycle, "calls": calls, "dumps": [first, second]}
     if PROBE:
         check(truth)
