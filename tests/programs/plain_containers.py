@@ -2,6 +2,7 @@
 a list of dictionaries, an object's list with its index, and futures whose results C++ keeps become more."""
 import array
 import collections
+import io
 import json
 import os
 import sys
@@ -49,6 +50,15 @@ matrix = np.ones((300, 70), dtype=np.int16).T
 doubles = array.array("d", range(20_000))
 nested = [(number + 0.5, f"pair {number}") for number in range(3_000)]
 shared = [blobs[number % 100] for number in range(10_000)]
+files = [io.BytesIO() for number in range(50)]
+for number, file in enumerate(files):
+    file.write(os.urandom(2_000 + number))
+pages = [io.StringIO() for number in range(50)]
+for page in pages:
+    page.write("page" * 500)
+    page.read(1)  # from here on characters of 32 bits
+del file, page
+ordered = collections.OrderedDict((number, None) for number in range(1_000))
 rows, pending, store = [], [], Store()
 memory = np.zeros(64, dtype=[("reward", np.float32), ("state", object)])
 
@@ -56,6 +66,8 @@ sizes = {
     "blobs": rounded(sys.getsizeof(blobs)), "shared": rounded(sys.getsizeof(shared)),  # each of the two keeps the bytes
     "short": size_of(short, short), "wide": size_of(wide, wide), "waiting": size_of(waiting, waiting),
     "names": size_of(names, names), "numbers": size_of(numbers, numbers), "arrays": size_of(arrays, arrays),
+    "files": size_of(files, files), "pages": size_of(pages, pages) + sum(rounded(2_000 * 4) for _ in pages),
+    "ordered": rounded(sys.getsizeof(ordered)) + sum(rounded(sys.getsizeof(number)) for number in ordered if number > 256),
     "matrix": 300 * 70 * 2, "doubles": rounded(sys.getsizeof(doubles)),
     "nested": size_of(nested, nested) + sum(rounded(sys.getsizeof(part)) for pair in nested for part in pair),
 }

@@ -40,10 +40,15 @@ uint64_t integer_bytes(const Object* integer, int series) {
 
 // A table of a power of two of places, at most two thirds full, each with a hash, a key and a value, and an index
 // (Objects/dictobject.c).
-uint64_t dict_table_bytes(uint64_t entries) {
-  if (entries == 0) return 0;  // Py_EMPTY_KEYS
+uint64_t dict_table_places(uint64_t entries) {
   uint64_t places = 8;
   while (places * 2 / 3 < entries) places *= 2;
+  return places;
+}
+
+uint64_t dict_table_bytes(uint64_t entries) {
+  if (entries == 0) return 0;  // Py_EMPTY_KEYS
+  const uint64_t places = dict_table_places(entries);
   const uint64_t index = places <= 0xff ? 1 : places <= 0xffff ? 2 : places <= 0xffffffff ? 4 : 8;
   return 40 + places * index + places * 2 / 3 * 24;
 }
@@ -52,6 +57,28 @@ uint64_t dict_table_bytes(uint64_t entries) {
 uint64_t dict_bytes(const Object* dict) {
   const auto entries = uint64_t(std::max<ptrdiff_t>(0, size_of_variable(dict)));
   return field<const void*>(dict, 40) ? entries * sizeof(Object*) : dict_table_bytes(entries);
+}
+
+// Objects/odictobject.c: a node for each entry, and a table of these with as many places as the dict's own.
+uint64_t order_bytes(uint64_t entries) {
+  return entries == 0 ? 0 : entries * 4 * sizeof(void*) + dict_table_places(entries) * sizeof(void*);
+}
+
+// Modules/_io/bytesio.c: a bytes object, which others may have as well (getvalue()), and how much of it is in use.
+uint64_t bytes_io_bytes(const Object* file) {
+  constexpr uint64_t kBytesObject = 33;  // without its bytes, with the zero behind them
+  const auto* buffer = field<const Object*>(file, 16);
+  const bool alone = buffer && field<uint32_t>(buffer, 0) == 1;
+  return alone ? kBytesObject + uint64_t(std::max<ptrdiff_t>(0, size_of_variable(buffer))) : 0;
+}
+
+// Modules/_io/stringio.c: characters of 32 bits once it was read or positioned; until then texts that are not joined,
+// which take a byte a character at least.
+uint64_t string_io_bytes(const Object* file) {
+  constexpr int kJoined = 1;
+  const bool joined = field<int>(file, 48) == kJoined;
+  return joined ? field<uint64_t>(file, 40) * sizeof(char32_t)
+                : uint64_t(std::max<ptrdiff_t>(0, field<ptrdiff_t>(file, 32)));
 }
 
 // PySetObject: eight places are in the object.
@@ -94,7 +121,7 @@ ObjectSizes::Remembered ObjectSizes::remember(Object* type) const {
   } else if (flags & type_flags::kLong) {
     found.layout = g_integers_are_known ? Layout::integer : Layout::fixed;
   } else if (flags & type_flags::kDict) {
-    found.layout = Layout::dict;
+    found.layout = named("collections.OrderedDict") ? Layout::ordered_dict : Layout::dict;
   } else if (flags & type_flags::kList) {
     found.layout = Layout::list;
   } else if (flags & type_flags::kType) {
@@ -107,6 +134,10 @@ ObjectSizes::Remembered ObjectSizes::remember(Object* type) const {
     found.layout = Layout::deque;
   } else if (named("array.array")) {
     found.layout = Layout::array;
+  } else if (named("_io.BytesIO")) {
+    found.layout = Layout::bytes_io;
+  } else if (named("_io.StringIO")) {
+    found.layout = Layout::string_io;
   } else if (named("bytearray")) {
     found.layout = Layout::bytearray;
   } else if (found.item != 0) {
@@ -131,6 +162,8 @@ uint64_t ObjectSizes::beside_the_basic(const Object* object, const Remembered& t
       return uint64_t(std::max<ptrdiff_t>(0, field<ptrdiff_t>(object, 32))) * sizeof(Object*);
     case Layout::dict:
       return dict_bytes(object);
+    case Layout::ordered_dict:
+      return dict_bytes(object) + order_bytes(uint64_t(std::max<ptrdiff_t>(0, size_of_variable(object))));
     case Layout::set:
       return set_table_bytes(object);
     case Layout::deque:  // blocks of 64 (Modules/_collectionsmodule.c)
@@ -139,6 +172,10 @@ uint64_t ObjectSizes::beside_the_basic(const Object* object, const Remembered& t
       return own_memory_of(object);
     case Layout::array:
       return array_bytes(object);
+    case Layout::bytes_io:
+      return bytes_io_bytes(object);
+    case Layout::string_io:
+      return string_io_bytes(object);
   }
   return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many bytes an object takes, by its type's layout and what stands in it: as __sizeof__ of Python's own types says,
-// with the collector's header, rounded up as Python's allocator does. Buffers of numpy's arrays and of array.array
-// count; what other C code allocates is not known.
+// with the collector's header, rounded up as Python's allocator does. Buffers of numpy's arrays, of array.array
+// and of io.BytesIO and StringIO count; what other C code allocates is not known.
 //
 // Layouts that changed between series are compared with __sizeof__ once (check_sizes()). Of a dict it is what one takes
 // that was filled entry by entry.
@@ -35,7 +35,22 @@ class ObjectSizes {
 
  private:
   static constexpr uint64_t kRounding = 16;
-  enum class Layout : uint8_t { fixed, variable, text, integer, bytearray, list, dict, set, deque, ndarray, array };
+  enum class Layout : uint8_t {
+    fixed,
+    variable,
+    text,
+    integer,
+    bytearray,
+    list,
+    dict,
+    ordered_dict,
+    set,
+    deque,
+    ndarray,
+    array,
+    bytes_io,
+    string_io
+  };
   struct Remembered {
     const Object* type = nullptr;
     Layout layout = Layout::fixed;
