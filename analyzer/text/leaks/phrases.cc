@@ -163,7 +163,11 @@ std::string own_advice(const LeakFinding& finding) {
     case Advice::add_value:
       return fmt::format("add {} instead of the tensor: the sum keeps the graph of every step", without_graph(finding));
     case Advice::detach_state:
-      return "detach it at the start of each step (state = state.detach()): its graph reaches back to the first step";
+      return finding.holders.size() > 1
+                 ? "detach each of them at the start of each step (state = state.detach()): their graphs reach back to "
+                   "the first step"
+                 : "detach it at the start of each step (state = state.detach()): its graph reaches back to the first "
+                   "step";
     case Advice::drop_nodes:
       return "do not keep grad_fn objects: a node keeps everything that is reachable from it";
     case Advice::find_node_holder:
