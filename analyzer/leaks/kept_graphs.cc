@@ -217,31 +217,69 @@ bool explains_better(const Chain& a, const Chain& b) {
 }
 
 // The variables that lead to most of the same graph, this one included: what they keep, they keep together.
-std::vector<std::vector<uint32_t>> members_with(const LeakAnalysis& analysis, const Chain& chain,
-                                                const std::vector<Chain>& all) {
+std::vector<const Chain*> together_with(const Chain& chain, const std::vector<Chain>& all) {
   const std::unordered_set<uint32_t> nodes(chain.graph.last_nodes.begin(), chain.graph.last_nodes.end());
-  std::vector<std::vector<uint32_t>> members(analysis.dumps());
+  std::vector<const Chain*> result;
   for (const Chain& other : all) {
     const auto shared = std::count_if(other.graph.last_nodes.begin(), other.graph.last_nodes.end(),
                                       [&](uint32_t node) { return nodes.contains(node); });
-    if (size_t(shared) * 2 <= other.graph.last_nodes.size()) continue;
+    if (size_t(shared) * 2 > other.graph.last_nodes.size()) result.push_back(&other);
+  }
+  return result;
+}
+
+std::vector<std::vector<uint32_t>> members_of(const LeakAnalysis& analysis, const std::vector<const Chain*>& chains) {
+  std::vector<std::vector<uint32_t>> members(analysis.dumps());
+  for (const Chain* chain : chains) {
     for (size_t i = 0; i < analysis.dumps(); ++i) {
-      members[i].insert(members[i].end(), other.series->members[i].begin(), other.series->members[i].end());
+      members[i].insert(members[i].end(), chain->series->members[i].begin(), chain->series->members[i].end());
     }
   }
   return members;
 }
 
+std::unordered_set<uint64_t> former_nodes(const LeakAnalysis& analysis, const Chain& chain) {
+  const size_t before = analysis.dumps() - 2;
+  const std::vector<uint64_t> serials =
+      serials_of(analysis.view(before).dump, analysis.retention(before).nodes_of(chain.series->members[before]));
+  return {serials.begin(), serials.end()};
+}
+
+// Whether it reaches its own value of the dump before though `first` was detached then: h and c of an LSTM, the
+// membranes of two layers. What a step only copied of `first` does not.
+bool goes_on_without(const LeakAnalysis& analysis, const Chain& chain, const Chain& first) {
+  const Dump& dump = analysis.last().dump;
+  const std::unordered_set<uint64_t> own = former_nodes(analysis, chain), cut = former_nodes(analysis, first);
+  std::vector<uint32_t> todo = analysis.retention().nodes_of(chain.series->members.back());
+  std::unordered_set<uint32_t> known(todo.begin(), todo.end());
+  while (!todo.empty()) {
+    const uint32_t node = todo.back(), seen = dump.graph.nodes[node].seen;
+    todo.pop_back();
+    const uint64_t serial = seen == kNone ? 0 : dump.nodes[seen].serial;
+    if (cut.contains(serial)) continue;
+    if (own.contains(serial)) return true;
+    for (const GraphEdge& edge : dump.graph.edges_of(node)) {
+      if (edge.node != kNoNode && known.insert(edge.node).second) todo.push_back(edge.node);
+    }
+  }
+  return false;
+}
+
 LeakFinding chain_finding(const LeakAnalysis& analysis, const Chain& chain, const std::vector<Chain>& all) {
-  const std::vector<std::vector<uint32_t>> members = members_with(analysis, chain, all);
-  GraphGrowth graph = graph_growth(analysis, members);
+  const std::vector<const Chain*> together = together_with(chain, all);
+  GraphGrowth graph = graph_growth(analysis, members_of(analysis, together));
   const bool sum = is_sum(analysis, *chain.series), saved = saved_bytes_grow(graph);
   LeakFinding finding = finding_of(analysis, *chain.series, graph, saved);
   if (sum) {
     finding.advice = Advice::add_value;
-  } else {
-    finding.kind = LeakKind::state_not_detached;
-    finding.advice = Advice::detach_state;
+    return finding;
+  }
+  finding.kind = LeakKind::state_not_detached;
+  finding.advice = Advice::detach_state;
+  for (const Chain* other : together) {
+    if (other == &chain || !other->carried || !goes_on_without(analysis, *other, chain)) continue;
+    std::string label = analysis.label(*other->series);
+    if (std::ranges::find(finding.holders, label) == finding.holders.end()) finding.holders.push_back(std::move(label));
   }
   return finding;
 }

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of tensors in a threading.local."""
+"""Names of what threads have: in a threading.local, in variables of what they run."""
 
 # Covers: preload/python/heap_inspector/naming/thread_locals.cc
 
 import harness
 
 PROGRAM = """
+import logging
 import threading
+import types
 import torch
 import libtensorscope
 
@@ -31,8 +33,19 @@ plain.common = torch.ones(700 * 256)
 worker = threading.Thread(target=work, name="loader 1")
 worker.start()
 begun.wait()
+
+running = threading.Event()
+def beat(session):
+    running.set()
+    done.wait()
+
+logging.root.timer = threading.Timer(1000, print, args=[torch.ones(800 * 256)])
+logging.root.timer.start()
+threading.Thread(target=beat, args=(types.SimpleNamespace(keys=torch.ones(900 * 256)),)).start()
+running.wait()
 libtensorscope.dump()
 done.set()
+logging.root.timer.cancel()
 worker.join()
 """
 
@@ -45,5 +58,7 @@ def test_attributes_of_a_thread_local_are_written_as_python_does(tmp_path):
     main = {100: "plain.mine", 200: "plain.inside['k'][0]", 300: "state.made", 700: "plain.common"}
     worker = {400: "plain.theirs", 500: "plain.common", 600: "state.made"}
     wanted = {kilobytes: [f"program.py: {name}"] for kilobytes, name in main.items()}
+    # Variables of the program's own functions come before those of threading's, which come after all globals.
+    wanted |= {800: ["logging: root.timer.args[0]"], 900: ["session.keys (local of beat)"]}
     wanted |= {kilobytes: [f"program.py, thread loader 1: {name}"] for kilobytes, name in worker.items()}
     assert {kilobytes: names[kilobytes] for kilobytes in wanted} == wanted

@@ -163,7 +163,11 @@ std::string own_advice(const LeakFinding& finding) {
     case Advice::add_value:
       return fmt::format("add {} instead of the tensor: the sum keeps the graph of every step", without_graph(finding));
     case Advice::detach_state:
-      return "detach it at the start of each step (state = state.detach()): its graph reaches back to the first step";
+      return finding.holders.size() > 1
+                 ? "detach each of them at the start of each step (state = state.detach()): their graphs reach back to "
+                   "the first step"
+                 : "detach it at the start of each step (state = state.detach()): its graph reaches back to the first "
+                   "step";
     case Advice::drop_nodes:
       return "do not keep grad_fn objects: a node keeps everything that is reachable from it";
     case Advice::find_node_holder:
@@ -203,7 +207,8 @@ std::string own_advice(const LeakFinding& finding) {
       return "enter torch.autocast in each step instead of around all of them: its cache lives until the context ends; "
              "torch.clear_autocast_cache() empties it, cache_enabled=False does without";
     case Advice::break_cycle:
-      return "break the cycle, or call gc.collect() more often: reference counting cannot free these objects";
+      return "break the cycle, or call gc.collect() more often (it never frees what gc.freeze() has hidden): reference "
+             "counting cannot free these objects";
     case Advice::cycle_at_exit:
       return "the dump was written at exit, when the program's functions had returned: take one while the program runs "
              "to see whether this was garbage before";

@@ -45,9 +45,9 @@ bool Roots::run(const std::vector<bool>& reachable, bool whole) {
   find_modules();
   find_classes(reachable);
   close_namespaces(reachable);
-  return main_globals() && module_globals_of(false) && classes_of(false) && running_functions() &&
-         module_globals_of(true) && classes_of(true) && contexts() && kept_for_exit() && autograd_nodes() &&
-         (!whole || (evaluations() && held_outside() && garbage(reachable)));
+  return main_globals() && module_globals_of(false) && classes_of(false) && running_functions_of(false) &&
+         module_globals_of(true) && classes_of(true) && running_functions_of(true) && contexts() && kept_for_exit() &&
+         autograd_nodes() && (!whole || (evaluations() && held_outside() && garbage(reachable)));
 }
 
 void Roots::find_modules() {
@@ -70,6 +70,8 @@ void Roots::close_namespaces(const std::vector<bool>& reachable) {
   };
   close(module_globals(gil_, "__main__"));
   for (const PythonModule& module : modules_) close(module.globals);
+  // Every thread that runs is in there: what it has is named by what it runs.
+  if (Object* threading = module_globals(gil_, "threading")) close(entry(gil_, threading, "_active"));
   for (uint32_t i = 0; i < graph_.size(); ++i) {
     if (!reachable[i]) continue;
     if (graph_.kind(i) == Kind::module) close(gil_->PyModule_GetDict(graph_.object(i)));
@@ -92,12 +94,13 @@ bool Roots::main_globals() {
 }
 
 // Cells of a function come first: what is in one has a variable's name, before any container that a variable refers to.
-bool Roots::running_functions() {
+bool Roots::running_functions_of(bool library) {
   for (uint32_t call = 1; call <= frames_.size(); ++call) {
     const Frame& frame = frames_[call - 1];
     const FunctionFacts* facts = functions_.of(frame.code);
+    if (!facts || is_library(facts->file) != library) continue;
     for (const bool cells : {true, false}) {
-      for (size_t i = 0; facts && i < facts->variables.size(); ++i) {
+      for (size_t i = 0; i < facts->variables.size(); ++i) {
         Object* value = slot_of(gil_, frame, i);
         const uint32_t object = find(value);
         if (object == kNoObject || (graph_.kind(object) == Kind::cell) != cells) continue;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Roots of reference chains, the longest-lived first, so that an object has the same name whatever runs just
-// now: globals of the main script, globals and classes of the program's own modules, variables of running functions
-// from the outermost on, globals and classes of libraries, context variables, what atexit keeps, autograd nodes, values
-// that a running function is working with, what only the interpreter or C code holds, and garbage.
+// now: globals of the main script, globals and classes of the program's own modules, variables of its running functions
+// from the outermost on, globals and classes of libraries, variables of their running functions, context variables,
+// what atexit keeps, autograd nodes, values that a running function is working with, what only the interpreter or C
+// code holds, and garbage.
 //
 // Context: heap inspector.
 #pragma once
@@ -64,7 +65,7 @@ class Roots {
   void find_modules();
   void close_namespaces(const std::vector<bool>& reachable);
   bool main_globals();
-  bool running_functions();
+  bool running_functions_of(bool library);
   bool module_globals_of(bool library);
   void find_classes(const std::vector<bool>& reachable);
   bool classes_of(bool library);

@@ -52,6 +52,8 @@ FunctionFacts read_facts(const Gil& gil, Object* code) {
   FunctionFacts facts;
   const Owned name(gil, gil->PyObject_GetAttrString(code, gil->series >= 311 ? "co_qualname" : "co_name"));
   facts.name = text_of(gil, name.get());
+  const Owned file(gil, gil->PyObject_GetAttrString(code, "co_filename"));
+  facts.file = text_of(gil, file.get());
   facts.variables = texts(gil, code, "co_varnames");
   const size_t plain = facts.variables.size();
   for (std::string& cell : texts(gil, code, "co_cellvars")) {

@@ -20,6 +20,7 @@ bool check_locals(const Gil& gil);
 // What a code object says of its variables: one name a slot, in the order of the slots.
 struct FunctionFacts {
   std::string name;  // qualified from CPython 3.11 on
+  std::string file;
   std::vector<std::string> variables;
   std::vector<std::string> free_variables;
   size_t parameters = 0;
