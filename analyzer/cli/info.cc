@@ -12,6 +12,7 @@
 #include "memory/accounting.h"
 #include "recording/moment.h"
 #include "text/dump/headline.h"
+#include "text/dump/history.h"
 #include "text/dump/tensor_phrases.h"
 #include "text/table.h"
 #include "text/text.h"
@@ -98,6 +99,8 @@ std::string process_table(const Dump& dump, const Terminal& terminal) {
                           : "";
   add("written", moment(process.dump_unix_ns) + after);
   add("dump", fmt::format("number {} of this process, {}", process.dump_number, text::trigger_text(process)));
+  add("over the run", text::growth_sentence(dump));
+  add("highest peak", text::peak_line(dump));
   add("failure", dump.failure ? failure_words(*dump.failure) : "");
   add("torch", process.torch_version.empty() ? "unknown" : process.torch_version);
   add("Python", process.python_version.empty() ? "none" : process.python_version);

@@ -9,6 +9,7 @@
 #include "cli/verb.h"
 #include "dump/run_dumps.h"
 #include "export/json/leaks.h"
+#include "leaks/child_processes.h"
 #include "memory/taken_names.h"
 #include "oom/earlier_names.h"
 #include "recording/moment.h"
@@ -52,8 +53,24 @@ std::string comparison(const analyzer::Dump& dump) {
   return command + " " + text::shell_word(dump.path);
 }
 
+// Adds what the children's dumps show: one dump of a child shows no growth.
+void add_children(analyzer::Leaks& found, std::vector<std::vector<analyzer::Dump>> children,
+                  const LeaksOptions& options, Invocation& invocation) {
+  for (std::vector<analyzer::Dump>& child : children) {
+    analyzer::ComparedDumps dumps(std::move(child), options.filter, options.symbols);
+    for (const analyzer::ExcludedDump& left_out : dumps.leave_out_incomparable())
+      invocation.say(text::left_out_line(left_out));
+    report_without_names(invocation, dumps);
+    if (dumps.size() < 2) continue;
+    analyzer::Leaks leaks = analyzer::find_leaks(dumps.views(), options.filter.empty());
+    analyzer::add_findings_of_child(found, dumps.views().back(), std::move(leaks));
+  }
+  analyzer::leave_out_explained_children(found);
+}
+
 int leaks(const LeaksOptions& options, Invocation& invocation) {
-  analyzer::ComparedDumps dumps(read(options.dumps), options.filter, options.symbols);
+  analyzer::ProcessFamily family = analyzer::family_of(read(options.dumps));
+  analyzer::ComparedDumps dumps(std::move(family.parent), options.filter, options.symbols);
   report_new_order(invocation, dumps);
   if (!dumps.same_run()) {
     invocation.say("the dumps are of different runs; leaks needs dumps of one run. tensorscope diff compares runs.");
@@ -63,7 +80,8 @@ int leaks(const LeaksOptions& options, Invocation& invocation) {
   for (const analyzer::ExcludedDump& left_out : dumps.leave_out_incomparable())
     invocation.say(text::left_out_line(left_out));
   report_without_names(invocation, dumps);
-  const analyzer::Leaks found = analyzer::find_leaks(dumps.views(), options.filter.empty());
+  analyzer::Leaks found = analyzer::find_leaks(dumps.views(), options.filter.empty());
+  add_children(found, std::move(family.children), options, invocation);
   if (options.json) {
     invocation.out += exports::leaks_json(dumps.views(), found);
   } else {

@@ -158,6 +158,7 @@ struct Steps {
   uint64_t count = 0;          // that have ended
   uint64_t every = 1;          // of so many one is in `ends`
   std::vector<uint64_t> ends;  // serials, ascending
+  uint64_t last_end = 0;       // serial at the end of the last step; 0: not known
 
   bool known() const { return !ends.empty(); }
   // Which of the known steps something with this serial was made in: 0 for the first, ends.size() for the one that

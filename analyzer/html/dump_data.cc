@@ -8,6 +8,7 @@
 
 #include "dump_generated.h"
 #include "html/graph_data.h"
+#include "html/history_data.h"
 #include "html/stacks.h"
 #include "memory/no_module.h"
 #include "text/dump/first_sentences.h"
@@ -270,6 +271,7 @@ Json dump_data(OpenedDump& opened, Payload& payload, size_t most_sites) {
   out["items"] = items(opened, everything, texts, stacks, payload);
   out["stacks"] = stacks.json(payload);
   out["graph"] = graph_data(opened, texts, payload);
+  out["history"] = history_data(dump, payload);
   out["texts"] = texts.take();
   return out;
 }

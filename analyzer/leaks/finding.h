@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "leaks/growth.h"
+#include "symbols/places.h"
 
 namespace tensorscope::analyzer {
 
@@ -99,6 +100,7 @@ enum class FactKind : uint8_t {
   container_bytes,    // `name`: the container
   container_entries,  // likewise
   in_no_container,    // what no container's growth explains
+  of_ended_steps,     // no value: growth is that of what was made before the last step ended
   in_step,            // objects of C++ in the container `name`, which become more whenever such memory is made
   malloc_unknown,     // no value: not in every dump
   python_unknown,     // likewise
@@ -167,6 +169,13 @@ struct CycleLink {
   size_t links = 0;      // left_out: how many
 };
 
+// Where a finding is that dumps of child processes show.
+struct OfChildren {
+  std::vector<uint32_t> processes;
+  Place place;         // where it is made; without a name where that is not known
+  std::string source;  // the line
+};
+
 struct LeakFinding {
   LeakKind kind = LeakKind::container;
   std::vector<std::string> holders;  // names, the largest first: "train.py: losses[0..95]", "model.scale"
@@ -183,15 +192,16 @@ struct LeakFinding {
     nodes,
     parameters,
     entries
-  } counts = Counts::tensors;        // what growth.count counts
-  Growth growth;                     // of what is kept, one value a dump; empty: this finding is not about growth
-  uint64_t bytes = 0;                // retained size now
-  std::string also_held_by;          // what keeps many of these tensors, too: "": nothing known does
-  uint64_t frees_alone = 0;          // likewise: retained size without what the others keep
-  uint32_t site = 0;                 // of the last dump: where it is made, 0: at no one place
-  std::vector<uint32_t> tensors;     // of the last dump: what this explains
-  std::vector<uint32_t> shared;      // likewise, by number: what something else keeps, too
-  std::vector<CreationSite> memory;  // where these tensors' memory was made, where that is not `site` alone
+  } counts = Counts::tensors;     // what growth.count counts
+  Growth growth;                  // of what is kept, one value a dump; empty: this finding is not about growth
+  uint64_t bytes = 0;             // retained size now
+  std::string also_held_by;       // what keeps many of these tensors, too: "": nothing known does
+  uint64_t frees_alone = 0;       // likewise: retained size without what the others keep
+  uint32_t site = 0;              // of the last dump: where it is made, 0: at no one place
+  std::vector<uint32_t> tensors;  // of the last dump: what this explains
+  std::vector<uint32_t> shared;   // likewise, by number: what something else keeps, too
+  std::optional<OfChildren> of_children{};  // it is in other processes: none of the numbers of the last dump above
+  std::vector<CreationSite> memory;         // where these tensors' memory was made, where that is not `site` alone
 };
 
 // What grows and is no finding.

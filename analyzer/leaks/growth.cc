@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "leaks/step_ends.h"
+
 namespace tensorscope::analyzer {
 
 bool grows(const std::vector<uint64_t>& values) {
@@ -23,11 +25,19 @@ bool grows_evenly(const std::vector<uint64_t>& values) {
   return least >= most / 2;
 }
 
-Timeline::Timeline(const std::vector<View>& views) {
+Timeline::Timeline(const std::vector<View>& views) : running_since_(running_since(views.back().dump)) {
   for (const View& view : views) taken_.push_back(view.dump.process.snapshot_serial);
 }
 
 bool Timeline::every_interval(const Growth& growth) const { return grows(growth.count) || grows(growth.bytes); }
+
+bool take_ended_steps(Growth& growth, const Growth& ended) {
+  const bool hidden = !grows(growth.count) && !grows(growth.bytes) && (grows(ended.count) || grows(ended.bytes));
+  if (!hidden) return false;
+  growth.count = ended.count;
+  growth.bytes = ended.bytes;
+  return true;
+}
 
 size_t count_surviving(const std::vector<uint64_t>& serials, std::vector<uint64_t> later) {
   std::sort(later.begin(), later.end());
@@ -72,8 +82,16 @@ bool Timeline::slows_down(const Growth& growth) const {
   return slows_down(grows(growth.bytes) ? growth.bytes : growth.count);
 }
 
+// What came since the first dump and was all made in the step that runs, is of that step: a forward pass fills as long
+// as it runs.
+bool Timeline::any_of_an_ended_step(const std::vector<uint64_t>& serials) const {
+  return running_since_ == 0 || std::ranges::any_of(serials, [&](uint64_t serial) {
+           return serial > taken_.front() && serial <= running_since_;
+         });
+}
+
 bool Timeline::spread(const std::vector<uint64_t>& serials) const {
-  if (taken_.size() < 2) return false;
+  if (taken_.size() < 2 || !any_of_an_ended_step(serials)) return false;
   std::vector<uint64_t> bounds = taken_;
   if (weak()) {
     constexpr uint64_t kFew = 8;
@@ -133,6 +151,38 @@ void add_tensors(const View& last, GrownPlaces& places) {
 
 }  // namespace
 
+namespace {
+
+// The numbers of each place without what the step that runs has made; not where a dump does not show which step does.
+std::unordered_map<std::string, Growth> of_ended_steps(const std::vector<View>& views, const GrownPlaces& places) {
+  std::unordered_map<std::string, Growth> ended;
+  if (std::ranges::any_of(views, [](const View& view) { return running_since(view.dump) == 0; })) return ended;
+  for (const auto& [key, place] : places) ended[key] = {place.growth.count, place.growth.bytes, {}, {}};
+  for (size_t i = 0; i < views.size(); ++i) {
+    const View& view = views[i];
+    const uint64_t since = running_since(view.dump);
+    const auto take_away = [&](uint32_t site, uint64_t count, uint64_t bytes) {
+      const auto place = ended.find(view.places.at(site).where);
+      if (place == ended.end()) return;
+      place->second.count[i] -= std::min(count, place->second.count[i]);
+      place->second.bytes[i] -= std::min(bytes, place->second.bytes[i]);
+    };
+    for (uint32_t tensor = 0; tensor < view.dump.tensors.size(); ++tensor) {
+      if (!view.selection.tensor(tensor) || view.dump.tensors[tensor].serial <= since) continue;
+      take_away(effective_site(view.dump, view.accounts, view.places, tensor), 1, 0);
+    }
+    for (uint32_t k = 0; k < view.accounts.items().size(); ++k) {
+      const Item& item = view.accounts.items()[k];
+      if (item.allocation == kNone || !view.selection.item(k)) continue;
+      if (view.dump.allocations[item.allocation].serial <= since) continue;
+      take_away(item.site, item.storage == kNone ? 1 : 0, item.bytes);
+    }
+  }
+  return ended;
+}
+
+}  // namespace
+
 std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Timeline& timeline) {
   GrownPlaces places;
   for (size_t i = 0; i < views.size(); ++i) {
@@ -159,6 +209,12 @@ std::vector<PlaceGrowth> growing_places(const std::vector<View>& views, const Ti
     }
   }
   add_serials(views.front(), places, &Growth::first);
+  for (const auto& [key, ended] : of_ended_steps(views, places)) {
+    Growth& growth = places[key].growth;
+    if (!take_ended_steps(growth, ended)) continue;
+    std::erase_if(growth.first,
+                  [since = running_since(views.front().dump)](uint64_t serial) { return serial > since; });
+  }
   add_serials(views.back(), places, &Growth::kept);
   add_tensors(views.back(), places);
   std::vector<PlaceGrowth> result;

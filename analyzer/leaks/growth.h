@@ -46,7 +46,7 @@ class Timeline {
   // Three or more values that grow by less and less each time, in the end at less than half of the first rate: what is
   // being filled, as a cache that becomes warm. Whether it goes on is for a later dump to say.
   bool slows_down(const Growth& growth) const;
-  // Some of the serials come from each part of the time.
+  // Some of the serials come from each part of the time, and not all of them from the step that runs.
   bool spread(const std::vector<uint64_t>& serials) const;
   // A serial below this one was there before the last part of the time began.
   uint64_t last_part() const;
@@ -54,9 +54,15 @@ class Timeline {
  private:
   bool slows_down(const std::vector<uint64_t>& values) const;
   bool may_be_a_window(const Growth& growth) const;
+  bool any_of_an_ended_step(const std::vector<uint64_t>& serials) const;
 
   std::vector<uint64_t> taken_;  // newest serial of each dump
+  uint64_t running_since_;       // as of the last dump; 0: not known
 };
+
+// Where dumps at different phases of a step hide growth, `growth` becomes `ended`: the numbers without what the step
+// that ran at each dump had made. Returns whether it did.
+bool take_ended_steps(Growth& growth, const Growth& ended);
 
 // How many of these serials are among those of a later dump.
 size_t count_surviving(const std::vector<uint64_t>& serials, std::vector<uint64_t> later);

@@ -222,30 +222,13 @@ bool grew_more(const LeakFinding& a, const LeakFinding& b) {
   return growth_a != growth_b ? growth_a > growth_b : a.bytes > b.bytes;
 }
 
-// The largest growth first; places follow their findings.
-void sort_findings(Leaks& leaks) {
-  std::vector<uint32_t> order(leaks.findings.size()), now(leaks.findings.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order,
-                           [&](uint32_t a, uint32_t b) { return grew_more(leaks.findings[a], leaks.findings[b]); });
-  std::vector<LeakFinding> sorted;
-  for (uint32_t i = 0; i < order.size(); ++i) {
-    sorted.push_back(std::move(leaks.findings[order[i]]));
-    now[order[i]] = i;
-  }
-  leaks.findings = std::move(sorted);
-  for (GrownPlace& grown : leaks.places) {
-    if (grown.finding != kNone) grown.finding = now[grown.finding];
-  }
-}
-
 void add_findings_of_places(Leaks& leaks) {
   for (GrownPlace& grown : leaks.places) {
     if (!is_finding(grown)) continue;
     grown.finding = uint32_t(leaks.findings.size());
     leaks.findings.push_back(finding_of(grown));
   }
-  sort_findings(leaks);
+  leaks.sort_findings();
 }
 
 // Of tensors: memory outside of them is in no live bytes.
@@ -254,11 +237,55 @@ int64_t grown_by(const LeakFinding& finding) {
   return outside ? 0 : finding.growth.added_bytes();
 }
 
-GrowthShares growth_shares(const Leaks& leaks) {
+uint64_t bytes_of_running_step(const View& view, std::set<uint32_t> items) {
+  const uint64_t since = running_since(view.dump);
+  uint64_t sum = 0;
+  for (const uint32_t item : items) {
+    const Item& entry = view.accounts.items()[item];
+    if (entry.allocation != kNone && view.dump.allocations[entry.allocation].serial > since) sum += entry.bytes;
+  }
+  return sum;
+}
+
+// What a finding counts as its growth is not the running step's, too, though the last dump's step has made some of it.
+class ExplainedItems {
+ public:
+  explicit ExplainedItems(const LeakAnalysis& analysis) : analysis_(analysis) {
+    const View& first = analysis_.view(0);
+    for (uint32_t i = 0; i < first.dump.tensors.size(); ++i) by_serial_[first.dump.tensors[i].serial] = i;
+  }
+  void add(const LeakFinding& finding) {
+    for (const auto* tensors : {&finding.tensors, &finding.shared}) {
+      for (const uint32_t tensor : *tensors) last_.insert(analysis_.last().accounts.item_of_tensor(tensor));
+    }
+    for (const uint64_t serial : finding.growth.first) {
+      const auto tensor = by_serial_.find(serial);
+      if (tensor != by_serial_.end()) first_.insert(analysis_.view(0).accounts.item_of_tensor(tensor->second));
+    }
+  }
+  int64_t of_running_steps() const {
+    return int64_t(bytes_of_running_step(analysis_.last(), last_) - bytes_of_running_step(analysis_.view(0), first_));
+  }
+
+ private:
+  const LeakAnalysis& analysis_;
+  std::map<uint64_t, uint32_t> by_serial_;  // tensors of the first dump
+  std::set<uint32_t> first_, last_;
+};
+
+GrowthShares growth_shares(const LeakAnalysis& analysis, const Leaks& leaks) {
   GrowthShares shares;
   shares.all = int64_t(leaks.bytes.back() - leaks.bytes.front());
-  for (const LeakFinding& finding : leaks.findings) shares.findings += grown_by(finding);
-  for (const Remark& remark : leaks.remarks) shares.remarks += grown_by(remark.what);
+  ExplainedItems explained(analysis);
+  for (const LeakFinding& finding : leaks.findings) {
+    shares.findings += grown_by(finding);
+    explained.add(finding);
+  }
+  for (const Remark& remark : leaks.remarks) {
+    shares.remarks += grown_by(remark.what);
+    explained.add(remark.what);
+  }
+  if (leaks.at_ends.known) shares.running = leaks.at_ends.running() - explained.of_running_steps();
   return shares;
 }
 
@@ -272,6 +299,23 @@ bool Leaks::found() const {
   return !findings.empty() || std::any_of(places.begin(), places.end(), [](const GrownPlace& grown) {
     return grown.counts && grown.finding == kNone;
   });
+}
+
+void Leaks::sort_findings(const std::function<bool(const LeakFinding&)>& holds) {
+  std::vector<uint32_t> order, now(findings.size(), kNone);
+  for (uint32_t i = 0; i < findings.size(); ++i) {
+    if (holds(findings[i])) order.push_back(i);
+  }
+  std::ranges::stable_sort(order, [&](uint32_t a, uint32_t b) { return grew_more(findings[a], findings[b]); });
+  std::vector<LeakFinding> sorted;
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    sorted.push_back(std::move(findings[order[i]]));
+    now[order[i]] = i;
+  }
+  findings = std::move(sorted);
+  for (GrownPlace& grown : places) {
+    if (grown.finding != kNone) grown.finding = now[grown.finding];
+  }
 }
 
 constexpr size_t kMaxUnclear = 3;
@@ -299,15 +343,20 @@ Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   const std::vector<View>& all = analysis.views();
   if (unfiltered) result.process = process_growth(all);
   // Moments of a recording know no holders, so that one dump is all that shows any.
-  if (count_with_holders(all) < 2 && !analysis.last().dump.moment) result.suspects = find_suspects(analysis);
+  if (count_with_holders(all) < 2 && !analysis.last().dump.moment) {
+    result.suspects = find_suspects(analysis);
+    compare_with_history(analysis.last(), result.suspects, result.replaced);
+  }
+  result.trend = run_trend(analysis.last().dump);
   if (result.dumps < 2) return result;
+  if (unfiltered) result.at_ends = growth_at_ends(all.front().dump, all.back().dump);
   for (PlaceGrowth& place : growing_places(all, analysis.timeline())) {
     const bool in_place = grows_in_place(place, analysis.timeline());
     // Tensors that were there before and got memory, as parameters do that are made at the first use.
     const bool no_more = analysis.timeline().weak() && place.growth.added() <= 0;
     const bool accumulates = in_place || (analysis.timeline().is_accumulating(place.growth) && !no_more);
-    if (!accumulates && (result.unclear.size() >= kMaxUnclear || place.growth.added_bytes() < int64_t(kMinGrowth)))
-      continue;
+    const int64_t least = result.weak ? 1 : int64_t(kMinGrowth);
+    if (!accumulates && (result.unclear.size() >= kMaxUnclear || place.growth.added_bytes() < least)) continue;
     GrownPlace grown = grown_place(analysis, result.findings, std::move(place), in_place);
     if (accumulates) {
       result.places.push_back(std::move(grown));
@@ -318,7 +367,7 @@ Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   leave_memory_to_its_place(analysis, result.places);
   leave_larger_inputs(analysis, result.places);
   add_findings_of_places(result);
-  result.growth = growth_shares(result);
+  result.growth = growth_shares(analysis, result);
   if (result.found() || result.growth.rest() < int64_t(kMinGrowth)) result.unclear.clear();
   return result;
 }

@@ -3,12 +3,15 @@
 // none; one dump alone gives those findings that need no growth.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "leaks/finding.h"
 #include "leaks/process_growth.h"
+#include "leaks/run_history.h"
+#include "leaks/step_ends.h"
 #include "leaks/suspects.h"
 
 namespace tensorscope::analyzer {
@@ -34,11 +37,12 @@ struct GrownPlace {
   std::string names_detail;                  // why not, where no limit ended it
 };
 
-// Growth of live bytes from the first to the last dump, and whose it is: findings, remarks and the rest add up to it.
-// The rest is less than 0 where other memory was freed.
+// Growth of live bytes from the first to the last dump, and whose it is: findings, remarks, the running step and the
+// rest add up to it. The rest is less than 0 where other memory was freed.
 struct GrowthShares {
   int64_t all = 0, findings = 0, remarks = 0;
-  int64_t rest() const { return all - findings - remarks; }
+  int64_t running = 0;  // due to the dumps' places in a step, and in no finding or remark
+  int64_t rest() const { return all - findings - remarks - running; }
 };
 
 struct Leaks {
@@ -51,9 +55,14 @@ struct Leaks {
   ProcessGrowth process;                      // without a filter; a part of it is a finding only where it keeps growing
   std::vector<GrownPlace> places;             // the largest growth first
   GrowthShares growth;
+  GrowthAtEnds at_ends;             // from the first to the last dump, without a filter
   std::vector<GrownPlace> unclear;  // where nothing was found, what grew at all: a later dump shows whether it goes on
   std::vector<Suspect> suspects;    // of a single dump, also beside moments of a recording: not findings
+  std::vector<Suspect> replaced;    // likewise, while live memory did not grow: no suspects
+  RunTrend trend;                   // of the last dump
   bool found() const;
+  // The largest growth first, without those that no longer hold; places follow their findings.
+  void sort_findings(const std::function<bool(const LeakFinding&)>& holds = [](const LeakFinding&) { return true; });
 };
 
 // `views`: in order of time, of one run. `unfiltered`: no filter is set.

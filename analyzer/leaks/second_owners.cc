@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "leaks/second_owners.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -15,11 +14,8 @@ namespace {
 // An entry of the same container may hold a tensor that another one holds, as the state before and after a transition.
 bool is_in_container(const Reference& row, const Series& series) {
   if (row.root != series.example.root || scope_form(row) != scope_form(series.example)) return false;
-  const std::string form = without_indexes(row.text);
-  const auto has_it = [&](const std::string& own) {
-    return fits(form, own) || container_of(form) == container_of(own);
-  };
-  return series.of_beginning(row) && (has_it(series.form) || std::ranges::any_of(series.joined, has_it));
+  return series.of_beginning(row) && (fits(without_indexes(row.text), series.form) ||
+                                      container_of(without_indexes(row.text)) == container_of(series.form));
 }
 
 // Whether a part of a chain that leads through the container lies behind it: to empty the container does not cut what

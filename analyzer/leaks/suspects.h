@@ -34,7 +34,11 @@ struct Suspect {
   bool from_the_first = false;  // most were freed, but these go back to the first that can have been there
   uint64_t oldest_ns = 0;       // age of the oldest and of the newest
   uint64_t newest_ns = 0;
+  double share = 0;               // of the growth a step that the history shows; 0: not known
   std::vector<uint32_t> tensors;  // that are freed with it
+
+  // Whether it is most of what memory grew by.
+  bool explains_growth() const { return share >= 0.5; }
 };
 const char* name(Suspect::Kind kind);  // "variable": for programs
 
@@ -42,7 +46,7 @@ const char* name(Suspect::Kind kind);  // "variable": for programs
 uint64_t bytes_each_step(const Suspect& suspect);
 
 // The largest retained size first, to a power of two; of equal ones that of the most steps or times, then the one that
-// has been fed for longest. For a single dump; what a finding explains is left out.
+// has been fed for longest. For a single dump; what a finding explains is left out. run_history.h goes on with them.
 std::vector<Suspect> find_suspects(const LeakAnalysis& analysis);
 
 }  // namespace tensorscope::analyzer

@@ -118,4 +118,20 @@ size_t fastest_growing(const History& history) {
   return fastest;
 }
 
+uint64_t peak_of(const History& history, size_t device) {
+  uint64_t most = 0;
+  for (size_t i = 0; i < history.points.size(); ++i) most = std::max(most, history.level(i, device).peak);
+  return most;
+}
+
+size_t leading_device(const History& history) {
+  const size_t fastest = fastest_growing(history);
+  if (run_growth(history, fastest).kind == GrowthKind::grew) return fastest;
+  size_t most = 0;
+  for (size_t device = 1; device < history.devices.size(); ++device) {
+    if (peak_of(history, device) > peak_of(history, most)) most = device;
+  }
+  return most;
+}
+
 }  // namespace tensorscope::analyzer

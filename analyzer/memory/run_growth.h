@@ -33,5 +33,9 @@ struct RunGrowth {
 RunGrowth run_growth(const History& history, size_t device);
 // The device whose growth is largest; the first if there is no history.
 size_t fastest_growing(const History& history);
+// The one that says most of the run: whose memory grew, else that had the most.
+size_t leading_device(const History& history);
+// The most live bytes at once of a device.
+uint64_t peak_of(const History& history, size_t device);
 
 }  // namespace tensorscope::analyzer

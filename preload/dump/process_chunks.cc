@@ -200,7 +200,7 @@ bool write_steps(const live::SnapshotView& view, ChunkSink& file) {
   if (marks.source == live::StepSource::none) return true;
   Chunk chunk(format::kSteps);
   return chunk.append_to(file, format::CreateStepsDirect(chunk.builder(), format::StepSource(marks.source), marks.count,
-                                                         marks.every, &marks.ends));
+                                                         marks.every, &marks.ends, marks.last_end));
 }
 
 bool write_coverage(ChunkSink& file, const char* left_out) {

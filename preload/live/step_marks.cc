@@ -14,6 +14,7 @@ namespace {
 
 struct Marks {
   std::atomic<Serial> at[kMaxStepMarks];
+  std::atomic<Serial> last{0};
   std::atomic<bool> backward_ran{false};
 };
 constinit Marks g_marks;
@@ -33,6 +34,7 @@ void step_ended(StepSource source) {
   const uint64_t count = count_step(source);
   if (count == 0) return;
   history_step();
+  g_marks.last.store(newest, std::memory_order_relaxed);
   const uint64_t number = count - 1;
   const unsigned shift = shift_of(number);
   if (shift > 0 && std::has_single_bit(number)) {
@@ -68,6 +70,9 @@ StepMarks step_marks(Serial newest) {
     if (mark > newest) break;
     if (mark > (out.ends.empty() ? 0 : out.ends.back())) out.ends.push_back(mark);
   }
+  // A step that ended after the dump's instant has moved it on.
+  const Serial last = g_marks.last.load(std::memory_order_relaxed);
+  if (last <= newest) out.last_end = last;
   return out;
 }
 

@@ -29,6 +29,7 @@ struct StepMarks {
   uint64_t count = 0;        // steps that have ended
   uint64_t every = 1;        // of so many steps one has a mark
   std::vector<Serial> ends;  // ascending: what was made after it belongs to a later step
+  Serial last_end = 0;       // of the last step, also where it has no mark; 0: not known
 };
 // Those up to this serial. Context: collector.
 StepMarks step_marks(Serial newest);

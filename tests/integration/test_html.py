@@ -144,6 +144,21 @@ def test_the_overview_says_what_report_says(opened, dumps):
     assert opened.text(".lead") == printed("report", dumps[-1]).splitlines()[0]
 
 
+def test_the_overview_draws_the_run_from_the_dump_alone(opened, dumps):
+    page = opened.go("overview")
+    assert "Over the run" in opened.text(".page")
+    chart = page.query_selector(".area")
+    assert len(chart.query_selector_all("path.layer")) == 2
+    chart.focus()
+    page.keyboard.press("End")
+    said = []
+    while len(said) < 60:
+        said.append(opened.text(".tip"))
+        page.keyboard.press("ArrowLeft")
+    assert any(re.search(r"end of step \d+: .* live, at most ", tip) for tip in said), said
+    assert "cpu" in chart.get_attribute("aria-label") and "range" not in chart.get_attribute("aria-label")
+
+
 def test_what_could_not_be_read_is_said_on_the_overview(browser, opened, dumps, tmp_path):
     hidden = harness.cli("html", dumps[-1], "-o", tmp_path / "hidden.html", "--sysroot", tmp_path, "--no-cache")
     opened.go("overview")

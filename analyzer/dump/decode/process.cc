@@ -77,6 +77,10 @@ void decode_steps(const format::Steps& in, Decoding& state) {
       steps.count < steps.ends.size()) {
     return state.count("invalid lists of steps");
   }
+  // Before format 1.9 the last step is known where each one is.
+  const uint64_t last_mark = steps.ends.empty() ? 0 : steps.ends.back();
+  if (in.last_end() >= last_mark) steps.last_end = in.last_end();
+  if (steps.last_end == 0 && steps.every == 1) steps.last_end = last_mark;
   state.dump.steps = std::move(steps);
 }
 

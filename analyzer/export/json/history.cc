@@ -2,8 +2,6 @@
 #include "export/json/history.h"
 
 #include "dump_generated.h"
-#include "export/json/scalars.h"
-#include "memory/run_growth.h"
 
 namespace tensorscope::exports {
 
@@ -24,16 +22,6 @@ const char* kind_text(analyzer::GrowthKind kind) {
       break;
   }
   return "unknown";
-}
-
-Json growth(const History& history, size_t device) {
-  const analyzer::RunGrowth found = analyzer::run_growth(history, device);
-  const bool known = found.kind != analyzer::GrowthKind::unknown;
-  return {{"device", history.devices[device].text()},
-          {"kind", kind_text(found.kind)},
-          {"unit", found.by_step ? "step" : "second"},
-          {"units", found.units},
-          {"bytes_each", known ? Json(found.bytes_each) : Json()}};
 }
 
 Json point(const History& history, size_t i) {
@@ -59,7 +47,9 @@ Json history_json(const Dump& dump) {
   if (!history.present()) return nullptr;
   Json points = Json::array(), grown = Json::array();
   for (size_t i = 0; i < history.points.size(); ++i) points.push_back(point(history, i));
-  for (size_t device = 0; device < history.devices.size(); ++device) grown.push_back(growth(history, device));
+  for (size_t device = 0; device < history.devices.size(); ++device)
+    grown.push_back(run_growth_json(history.devices[device], analyzer::run_growth(history, device)));
+
   return {
       {"every", history.every}, {"devices_left_out", history.devices_left_out}, {"growth", grown}, {"points", points}};
 }
@@ -85,6 +75,15 @@ Json peak_json(const Dump& dump) {
 }
 
 }  // namespace
+
+Json run_growth_json(const analyzer::Device& device, const analyzer::RunGrowth& growth) {
+  const bool known = growth.kind != analyzer::GrowthKind::unknown;
+  return {{"device", device.text()},
+          {"kind", kind_text(growth.kind)},
+          {"unit", growth.by_step ? "step" : "second"},
+          {"units", growth.units},
+          {"bytes_each", known ? Json(growth.bytes_each) : Json()}};
+}
 
 void write_history_json(const Dump& dump, std::ostream& out) {
   out << ",\n\"history\":" << text_of(history_json(dump)) << ",\n\"peak\":" << text_of(peak_json(dump));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/json/leaks.h"
 
+#include "export/json/history.h"
 #include "export/json/scalars.h"
 #include "export/json/suspect.h"
 #include "text/leaks/phrases.h"
@@ -26,6 +27,11 @@ Json facts_of(const std::vector<analyzer::Fact>& facts) {
   return list;
 }
 
+Json place_of(const analyzer::View& last, const analyzer::LeakFinding& finding) {
+  if (!finding.of_children) return place_json(last.places, finding.site);
+  return place_json(finding.of_children->place, finding.of_children->source);
+}
+
 Json finding_of(const analyzer::View& last, const analyzer::LeakFinding& finding) {
   Json memory = Json::array();
   for (const analyzer::CreationSite& made : finding.memory) {
@@ -36,7 +42,8 @@ Json finding_of(const analyzer::View& last, const analyzer::LeakFinding& finding
           {"held_by", text::holder_phrase(finding)},
           {"also_held_by", text_or_null(finding.also_held_by)},
           {"frees_alone", finding.also_held_by.empty() ? Json(nullptr) : Json(finding.frees_alone)},
-          {"made_at", place_json(last.places, finding.site)},
+          {"made_at", place_of(last, finding)},
+          {"processes", finding.of_children ? Json(finding.of_children->processes) : Json::array()},
           {"memory", std::move(memory)},
           {"look_at", text::advice_phrase(finding)},
           {"bytes", finding.bytes},
@@ -70,7 +77,15 @@ Json shares_of(const analyzer::Leaks& leaks) {
   return {{"bytes", leaks.growth.all},
           {"findings", leaks.growth.findings},
           {"remarks", leaks.growth.remarks},
+          {"running_step", leaks.growth.running},
           {"rest", leaks.growth.rest()}};
+}
+
+Json ends_of(const analyzer::GrowthAtEnds& ends) {
+  if (!ends.known) return nullptr;
+  return {{"steps", {ends.first_step, ends.last_step}},
+          {"live_bytes", {ends.first, ends.last}},
+          {"since", {ends.before_first, ends.before_last}}};
 }
 
 }  // namespace
@@ -81,17 +96,20 @@ std::string leaks_json(const std::vector<analyzer::View>& views, const analyzer:
   for (const analyzer::View& view : views) paths.push_back(view.dump.path);
   const Json about = {{"schema", kLeaksSchema}, {"dumps", std::move(paths)}};
   Json passing = leaks.passing_cycles ? finding_of(last, *leaks.passing_cycles) : Json(nullptr);
-  const Json answer = {{"run_id", last.dump.process.run_id},
-                       {"found", leaks.found()},
-                       {"weak", leaks.weak},
-                       {"holders_known", last.dump.references.present && last.dump.references.complete},
-                       {"live_bytes", leaks.bytes},
-                       {"growth", shares_of(leaks)},
-                       {"process_grew", leaks.process.told},
-                       {"process", facts_of(leaks.process.parts)},
-                       {"process_look_at", text_or_null(text::process_advice(leaks.process))},
-                       {"passing_cycles", std::move(passing)}};
-  std::vector<Json> findings, remarks, places, unclear, suspects;
+  const Json answer = {
+      {"run_id", last.dump.process.run_id},
+      {"found", leaks.found()},
+      {"weak", leaks.weak},
+      {"holders_known", last.dump.references.present && last.dump.references.complete},
+      {"live_bytes", leaks.bytes},
+      {"growth", shares_of(leaks)},
+      {"step_ends", ends_of(leaks.at_ends)},
+      {"over_the_run", leaks.trend.known ? run_growth_json(leaks.trend.device, leaks.trend.growth) : Json()},
+      {"process_grew", leaks.process.told},
+      {"process", facts_of(leaks.process.parts)},
+      {"process_look_at", text_or_null(text::process_advice(leaks.process))},
+      {"passing_cycles", std::move(passing)}};
+  std::vector<Json> findings, remarks, places, unclear, suspects, replaced;
   for (const analyzer::GrownPlace& grown : leaks.unclear) unclear.push_back(grown_of(last, grown));
   for (const analyzer::Remark& remark : leaks.remarks) {
     remarks.push_back(finding_of(last, remark.what));
@@ -100,12 +118,14 @@ std::string leaks_json(const std::vector<analyzer::View>& views, const analyzer:
   for (const analyzer::LeakFinding& finding : leaks.findings) findings.push_back(finding_of(last, finding));
   for (const analyzer::GrownPlace& grown : leaks.places) places.push_back(grown_of(last, grown));
   for (const analyzer::Suspect& suspect : leaks.suspects) suspects.push_back(suspect_json(last, suspect));
+  for (const analyzer::Suspect& suspect : leaks.replaced) replaced.push_back(suspect_json(last, suspect));
   std::string out = "{\n\"tensorscope\":" + text_of(about) + ",\n\"answer\":" + text_of(answer);
   add_rows(out, "findings", findings);
   add_rows(out, "remarks", remarks);
   add_rows(out, "places", places);
   add_rows(out, "unclear", unclear);
   add_rows(out, "suspects", suspects);
+  add_rows(out, "replaced", replaced);
   return out + ",\n\"not_read\":" + text_of(not_read_json(views)) + "\n}\n";
 }
 

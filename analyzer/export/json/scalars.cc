@@ -24,13 +24,16 @@ Json process_groups_json(const std::vector<analyzer::ProcessGroup>& groups) {
 }
 
 Json place_json(analyzer::Places& places, uint32_t site) {
-  if (site == 0) return nullptr;
-  const analyzer::Place& at = places.at(site);
+  return site == 0 ? Json(nullptr) : place_json(places.at(site), places.source_line(site));
+}
+
+Json place_json(const analyzer::Place& at, const std::string& source) {
+  if (at.where.empty()) return nullptr;
   return {{"where", at.where},
           {"function", text_or_null(at.function)},
           {"file", text_or_null(at.frame.file)},
           {"line", at.frame.line > 0 ? Json(at.frame.line) : Json(nullptr)},
-          {"source", text_or_null(places.source_line(site))}};
+          {"source", text_or_null(source)}};
 }
 
 Json not_read_json(const analyzer::UnreadFiles& files, const std::string& note) {

@@ -24,6 +24,7 @@ Json natural_or_null(int64_t number);  // null for a negative one
 Json process_groups_json(const std::vector<analyzer::ProcessGroup>& groups);
 // Where a site is: null for site 0.
 Json place_json(analyzer::Places& places, uint32_t site);
+Json place_json(const analyzer::Place& at, const std::string& source);  // null: not known
 // What an answer lacks since files could not be read, with the sentence `note` (docs/json.md, "What could not be
 // read"); null where there is none.
 Json not_read_json(const analyzer::UnreadFiles& files, const std::string& note);

@@ -19,6 +19,7 @@ Json suspect_json(const analyzer::View& view, const analyzer::Suspect& suspect) 
           {"steps", suspect.steps},
           {"of_steps", suspect.of_steps},
           {"bytes_each_step", analyzer::bytes_each_step(suspect)},
+          {"share_of_growth", suspect.share > 0 ? Json(suspect.share) : Json()},
           {"allocated", suspect.made},
           {"alive", suspect.kept},
           {"from_the_first", suspect.from_the_first},

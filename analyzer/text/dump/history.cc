@@ -22,6 +22,7 @@ using analyzer::Dump;
 using analyzer::GrowthKind;
 using analyzer::History;
 using analyzer::MomentKind;
+using analyzer::peak_of;
 using analyzer::PeakPlace;
 using analyzer::RunGrowth;
 
@@ -34,12 +35,6 @@ bool any_step(const History& history) {
                      [](const analyzer::HistoryPoint& point) { return point.kind == MomentKind::step; });
 }
 
-uint64_t peak_of(const History& history, size_t device) {
-  uint64_t most = 0;
-  for (size_t i = 0; i < history.points.size(); ++i) most = std::max(most, history.level(i, device).peak);
-  return most;
-}
-
 bool knows(const History& history, std::optional<Device> device) {
   if (!history.present() || history.devices.empty()) return false;
   return !device || std::find(history.devices.begin(), history.devices.end(), *device) != history.devices.end();
@@ -50,13 +45,7 @@ size_t subject(const History& history, std::optional<Device> only) {
   for (size_t device = 0; only && device < history.devices.size(); ++device) {
     if (history.devices[device] == *only) return device;
   }
-  const size_t fastest = analyzer::fastest_growing(history);
-  if (analyzer::run_growth(history, fastest).kind == GrowthKind::grew) return fastest;
-  size_t most = 0;
-  for (size_t device = 1; device < history.devices.size(); ++device) {
-    if (peak_of(history, device) > peak_of(history, most)) most = device;
-  }
-  return most;
+  return analyzer::leading_device(history);
 }
 
 std::string compared(const RunGrowth& growth) {
@@ -138,6 +127,13 @@ std::string history_curve(const Dump& dump, const Terminal& terminal, std::optio
     text += curve_plot(heights, top, 2);
   }
   return text;
+}
+
+std::string peak_line(const Dump& dump) {
+  if (!dump.peak.present) return "";
+  const uint64_t now = dump.process.dump_ns;
+  return fmt::format("{}{}, {} before this dump", bytes(dump.peak.bytes), step_of_peak(dump),
+                     duration(now - std::min(now, dump.peak.ns)));
 }
 
 bool nearly_all_freed(const analyzer::OpenedDump& opened) {

@@ -24,6 +24,9 @@ bool growth_is_known(const analyzer::Dump& dump);
 std::string history_curve(const analyzer::Dump& dump, const Terminal& terminal,
                           std::optional<analyzer::Device> only = std::nullopt);
 
+// "26.2 MiB in step 35, 1.2 s before this dump"; "" where it was not kept.
+std::string peak_line(const analyzer::Dump& dump);
+
 // Whether so little of the peak is alive that a reader wants to know of the peak.
 bool nearly_all_freed(const analyzer::OpenedDump& opened);
 

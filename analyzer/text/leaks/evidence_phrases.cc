@@ -70,6 +70,7 @@ constexpr analyzer::EnumWords<FactKind> kLabels[] = {
     {FactKind::container_bytes, "bytes that go away with"},
     {FactKind::container_entries, "entries of"},
     {FactKind::in_no_container, "growth that no container of Python explains"},
+    {FactKind::of_ended_steps, "compared at the ends of steps: without what the step that ran at each dump had made"},
     {FactKind::in_step, "objects of C++ in"},
     {FactKind::malloc_unknown, "malloc statistics are not in every dump"},
     {FactKind::python_unknown, "the size of Python's heap is not in every dump"},

@@ -101,6 +101,14 @@ const char* title(LeakKind kind) {
   return "";
 }
 
+std::string child_processes_phrase(const analyzer::OfChildren& children) {
+  constexpr size_t kMax = 4;
+  if (children.processes.size() == 1) return fmt::format("child process {}", children.processes.front());
+  std::vector<std::string> pids;
+  for (const uint32_t pid : children.processes) pids.push_back(std::to_string(pid));
+  return fmt::format("{} child processes ({})", pids.size(), listed(pids, kMax));
+}
+
 std::string holder_phrase(const LeakFinding& finding) {
   const std::string first = finding.holders.empty() ? "" : finding.holders.front();
   switch (finding.kind) {
@@ -241,8 +249,8 @@ std::string own_advice(const LeakFinding& finding) {
     case Advice::process_part:
       return finding.process_part ? process_advice(*finding.process_part) : "";
     case Advice::look_in_children:
-      return "take dumps of the children, too, several steps apart (tensorscope snapshot --children PID), and run "
-             "leaks on those of one child: they name what it keeps";
+      return "take dumps of the children, too, several steps apart (tensorscope snapshot --children PID), and give "
+             "leaks all of these files: it names what the children keep, and where";
   }
   return "";
 }

@@ -12,6 +12,8 @@ namespace tensorscope::text {
 const char* title(analyzer::LeakKind kind);  // "autograd graphs kept by an accumulated loss"
 // "train.py: losses[0..95]", "unreachable cycle of Node, dict", "a, b, c and 4 more".
 std::string holder_phrase(const analyzer::LeakFinding& finding);
+// "child process 4712", "2 child processes (4712, 4713)"
+std::string child_processes_phrase(const analyzer::OfChildren& children);
 const char* counts_phrase(analyzer::LeakFinding::Counts counts);  // "tensors"
 std::string advice_phrase(const analyzer::LeakFinding& finding);
 // About a place that no finding explains; "" where one does.

@@ -126,6 +126,11 @@ std::string finding_text(analyzer::OpenedDump& opened, const LeakFinding& findin
     add_labelled(out, "cycle", text::holder_phrase(finding), terminal, Style::plain);
   if (finding.site != 0)
     add_labelled(out, "created at", place_text(opened, finding.site, terminal), terminal, Style::plain);
+  if (finding.of_children && !finding.of_children->place.where.empty()) {
+    const analyzer::OfChildren& there = *finding.of_children;
+    const std::string source = there.source.empty() ? "" : ": " + there.source;
+    add_labelled(out, "created at", there.place.where + source, terminal, Style::plain);
+  }
   add_memory(out, opened, finding, terminal);
   const char* label = "evidence";
   for (const Fact& fact : finding.evidence) {
@@ -159,8 +164,9 @@ std::string unclear_text(analyzer::OpenedDump& opened, const Leaks& leaks, const
   }
   return "\n" +
          text::wrap(
-             "what grew, all of it made in one part of the time: a cache that was filled, a batch, another phase of "
-             "the step, or a leak that has just begun",
+             std::string("what grew, all of it made in one part of the time: a cache that was filled, a batch, ") +
+                 (leaks.at_ends.known ? "" : "another phase of the step, ") +
+                 "or a leak that has just begun. A third dump decides: what leaks has grown again by then",
              terminal.width, 2) +
          "\n" + table.text(terminal);
 }
@@ -208,14 +214,78 @@ std::string title_text(analyzer::ComparedDumps& dumps) {
                      text::counted(dumps.size() - 1, "interval"));
 }
 
-// " (+25.2 MiB: findings +25.7 MiB, the rest -0.5 MiB)"
+constexpr int64_t kMinRunning = 64 << 10;  // less than a finding's growth needs no words
+
+// " (+25.2 MiB: findings +25.7 MiB, the running step +1.0 MiB, the rest -1.5 MiB)"
 std::string shares_text(const analyzer::GrowthShares& growth) {
   constexpr int64_t kOf = 100;
   const std::string all = " (" + text::signed_bytes(growth.all);
-  if (growth.remarks == 0 && std::abs(growth.rest()) * kOf < growth.all) return all + ", all of it in findings)";
+  const bool findings_alone = growth.remarks == 0 && std::abs(growth.running) < kMinRunning;
+  if (findings_alone && std::abs(growth.rest()) * kOf < growth.all) return all + ", all of it in findings)";
   const std::string remarks = growth.remarks == 0 ? "" : ", remarks " + text::signed_bytes(growth.remarks);
-  return fmt::format("{}: findings {}{}, the rest {})", all, text::signed_bytes(growth.findings), remarks,
+  const std::string running =
+      std::abs(growth.running) < kMinRunning ? "" : ", the running step " + text::signed_bytes(growth.running);
+  return fmt::format("{}: findings {}{}{}, the rest {})", all, text::signed_bytes(growth.findings), remarks, running,
                      text::signed_bytes(growth.rest()));
+}
+
+// Where in a step the dumps were taken, if that changes what their live bytes say. "At the ends of steps live bytes
+// grew by 1.9 MiB from step 20 to 52 (64.0 KiB a step): ..."
+std::string ends_text(const Leaks& leaks) {
+  const analyzer::GrowthAtEnds& ends = leaks.at_ends;
+  if (!ends.known || std::abs(ends.running()) < kMinRunning) return "";
+  std::string text = "The dumps were taken at different places in a step: ";
+  if (ends.last_step == ends.first_step) {
+    text +=
+        fmt::format("no step ended between them. Live bytes since the end of step {}: ", text::count(ends.last_step));
+  } else {
+    const std::string how = ends.bytes() == 0  ? "did not change"
+                            : ends.bytes() < 0 ? "became less by " + text::bytes(uint64_t(-ends.bytes()))
+                                               : "grew by " + text::bytes(uint64_t(ends.bytes()));
+    text += fmt::format("at the ends of steps live bytes {} from step {} to {}", how, text::count(ends.first_step),
+                        text::count(ends.last_step));
+    if (const int64_t each = ends.bytes_each_step(); each > 0)
+      text += fmt::format(" ({} a step)", text::bytes(uint64_t(each)));
+    text += ". Live bytes since then: ";
+  }
+  return text + text::signed_bytes(ends.before_first) + " in the first dump, " + text::signed_bytes(ends.before_last) +
+         " in the last.";
+}
+
+bool only_the_running_step(const Leaks& leaks) {
+  return leaks.growth.all >= kMinRunning && leaks.growth.running >= kMinRunning && leaks.growth.rest() < kMinRunning;
+}
+
+std::string process_summary(const analyzer::ProcessGrowth& process) {
+  const std::vector<uint64_t>& resident = process.parts.front().values;
+  return "no tensor leak found, but the process grew: resident memory " + text::bytes(resident.front()) + " -> " +
+         text::bytes(resident.back());
+}
+
+// What came is said in any case: in tensors, of the running step alone, or outside of tensors.
+std::string summary_without_findings(const Leaks& leaks) {
+  const bool grew = !leaks.unclear.empty() || only_the_running_step(leaks);
+  if (leaks.process.told && !grew) return process_summary(leaks.process);
+  if (!leaks.remarks.empty()) return "no leak found: what grew is said below, with the reason";
+  if (std::ranges::any_of(leaks.places, &GrownPlace::slows))
+    return "no leak found: what grew in every interval grows by less and less";
+  if (leaks.dumps > 1 && !leaks.suspects.empty()) {
+    return "no finding, but " + text::counted(leaks.suspects.size(), "suspect") +
+           ": of the dumps one alone knows holders";
+  }
+  const std::string all = text::bytes(uint64_t(std::abs(leaks.growth.all)));
+  if (!leaks.unclear.empty() && leaks.growth.all <= 0) {
+    return "no leak found, but live bytes grew by " + text::bytes(uint64_t(leaks.growth.rest())) +
+           " without the running step: a later dump shows whether that goes on";
+  }
+  if (!leaks.unclear.empty())
+    return "no leak found, but live bytes grew by " + all + ": a later dump shows whether that goes on";
+  if (only_the_running_step(leaks))
+    return "no leak found: live bytes grew by " + all + ", but only since the last step ended";
+  if (leaks.process.steady) return "no tensor leak found, but memory outside of tensors grew in every interval";
+  if (leaks.dumps > 1) return "no leak found: nothing grew in every interval";
+  return leaks.suspects.empty() ? "no leak found that one dump can show"
+                                : "no finding in one dump, but " + text::counted(leaks.suspects.size(), "suspect");
 }
 
 std::string summary_text(const Leaks& leaks) {
@@ -228,28 +298,7 @@ std::string summary_text(const Leaks& leaks) {
     text += (text.empty() ? "" : ", ") +
             text::counted(unexplained, text.empty() ? "growing allocation site" : "other growing allocation site");
   }
-  if (text.empty() && leaks.process.told) {
-    const std::vector<uint64_t>& resident = leaks.process.parts.front().values;
-    return "no tensor leak found, but the process grew: resident memory " + text::bytes(resident.front()) + " -> " +
-           text::bytes(resident.back());
-  }
-  if (text.empty()) {
-    if (!leaks.remarks.empty()) return "no leak found: what grew is said below, with the reason";
-    if (std::ranges::any_of(leaks.places, &GrownPlace::slows))
-      return "no leak found: what grew in every interval grows by less and less";
-    if (leaks.dumps > 1 && !leaks.suspects.empty()) {
-      return "no finding, but " + text::counted(leaks.suspects.size(), "suspect") +
-             ": of the dumps one alone knows holders";
-    }
-    if (!leaks.unclear.empty()) {
-      return "no leak found, but live bytes grew by " + text::bytes(uint64_t(leaks.growth.all)) +
-             ": a later dump shows whether that goes on";
-    }
-    if (leaks.process.steady) return "no tensor leak found, but memory outside of tensors grew in every interval";
-    if (leaks.dumps > 1) return "no leak found: nothing grew in every interval";
-    return leaks.suspects.empty() ? "no leak found that one dump can show"
-                                  : "no finding in one dump, but " + text::counted(leaks.suspects.size(), "suspect");
-  }
+  if (text.empty()) return summary_without_findings(leaks);
   if (leaks.dumps == 1) return text;
   std::string live;
   for (uint64_t bytes : leaks.bytes) live += (live.empty() ? "" : " -> ") + text::bytes(bytes);
@@ -322,6 +371,11 @@ std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_
                       terminal.width, 2) +
            "\n";
   }
+  const std::string run = growth_of_run(leaks, last.dump), replaced = replaced_text(leaks.replaced);
+  if (!run.empty()) out += text::wrap(text::clean(run), terminal.width, 2) + "\n";
+  if (!replaced.empty()) out += text::wrap(text::clean(replaced), terminal.width, 2) + "\n";
+  const std::string ends = ends_text(leaks);
+  if (!ends.empty()) out += text::wrap(ends, terminal.width, 2) + "\n";
   const std::string gaps = text::clean(gaps_text(dumps));
   if (!gaps.empty()) out += text::wrap(gaps, terminal.width, 2) + "\n";
   const std::string outside = outside_text(leaks);
@@ -395,8 +449,9 @@ std::string finding_headline(const LeakFinding& finding, const std::string& firs
   const bool nodes = finding.kind == LeakKind::graph_nodes;
   const bool outside = finding.kind == LeakKind::process_memory || finding.kind == LeakKind::child_processes;
   if (outside) {
-    return fmt::format("{} held by {}, since {}; {} now", text::signed_bytes(growth.added_bytes()),
-                       text::holder_phrase(finding), first_dump, text::bytes(finding.bytes));
+    const std::string there = finding.of_children ? " in " + child_processes_phrase(*finding.of_children) : "";
+    return fmt::format("{} held by {}{}, since {}; {} now", text::signed_bytes(growth.added_bytes()),
+                       text::holder_phrase(finding), there, first_dump, text::bytes(finding.bytes));
   }
   std::string text = nodes ? text::count(growth.count.back()) + " graph nodes" : text::bytes(finding.bytes);
   switch (finding.kind) {
@@ -409,6 +464,7 @@ std::string finding_headline(const LeakFinding& finding, const std::string& firs
     default:
       text += " held by " + short_holder(finding);
   }
+  if (finding.of_children) text += " in " + child_processes_phrase(*finding.of_children);
   if (growth.bytes.size() < 2 || (same(growth.bytes) && same(growth.count))) return text;
   if (about_bytes(finding)) {
     return fmt::format("{}, {} since {}", text, text::signed_bytes(growth.added_bytes()), first_dump);

@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "dump_generated.h"
+#include "text/dump/history.h"
 #include "text/table.h"
 #include "text/text.h"
 #include "text/units.h"
@@ -46,7 +50,46 @@ std::string kept_words(const Suspect& suspect) {
                      suspect.from_the_first ? ", at even intervals since the first" : "");
 }
 
+// "416.0 KiB a step, 98 % of what memory grew by"
+std::string each_step_words(const Suspect& suspect) {
+  const uint64_t each = bytes_each_step(suspect);
+  if (each == 0) return "";
+  const std::string text = bytes(each) + " a step";
+  if (suspect.share <= 0) return text;
+  constexpr double kWhole = 1000;
+  const auto part = uint64_t(std::llround(std::min(suspect.share, 1.0) * kWhole));
+  return fmt::format("{}, {} of what memory grew by over the run", text, percent(part, uint64_t(kWhole)));
+}
+
 }  // namespace
+
+std::string growth_of_run(const analyzer::Leaks& leaks, const analyzer::Dump& last) {
+  const bool examined = leaks.dumps == 1 || (!leaks.found() && leaks.trend.grew());
+  if (!examined || leaks.trend.growth.kind == analyzer::GrowthKind::unknown) return "";
+  std::string text = growth_sentence(last) + ".";
+  constexpr double kHalf = 0.5;
+  const bool by_suspects = leaks.dumps == 1 && leaks.findings.empty() && leaks.trend.growth.by_step;
+  const double unexplained = analyzer::unexplained_share(leaks.trend, leaks.suspects);
+  if (!by_suspects || unexplained <= kHalf) return text;
+  const auto rest = uint64_t(std::llround(leaks.trend.growth.bytes_each * unexplained));
+  return fmt::format("{} {} a step of that is in no suspect; two dumps some steps apart show where.", text,
+                     bytes(rest));
+}
+
+std::string replaced_text(const std::vector<Suspect>& replaced) {
+  constexpr size_t kMax = 3;
+  std::string names;
+  for (size_t i = 0; i < replaced.size() && i < kMax; ++i) {
+    const std::string& holder = replaced[i].holder;
+    names += fmt::format("{}{} ({})", i == 0 ? "" : ", ", holder.empty() ? "nothing that is known" : holder,
+                         bytes(replaced[i].bytes));
+  }
+  if (replaced.size() > kMax) names += fmt::format(" and {} more", replaced.size() - kMax);
+  return names.empty() ? ""
+                       : "No suspect: " + names +
+                             ". It was filled at many times, but live memory did not grow "
+                             "meanwhile: as much was freed.";
+}
 
 std::string suspects_heading(const std::vector<Suspect>& suspects, size_t top) {
   std::string heading =
@@ -65,7 +108,7 @@ std::string suspects_table(analyzer::OpenedDump& opened, const std::vector<Suspe
     const Suspect& suspect = suspects[i];
     table.row({count(i + 1), bytes(suspect.bytes), suspect.holder.empty() ? "nothing that is known" : suspect.holder});
     table.note(kHeld, times_words(suspect, opened.dump.steps));
-    if (const uint64_t each = bytes_each_step(suspect); each > 0) table.note(kHeld, bytes(each) + " a step");
+    if (const std::string each = each_step_words(suspect); !each.empty()) table.note(kHeld, each);
     if (const std::string kept = kept_words(suspect); !kept.empty()) table.note(kHeld, kept);
     if (suspect.site == 0) continue;
     const std::string source = opened.places.source_line(suspect.site);

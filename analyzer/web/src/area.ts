@@ -26,7 +26,7 @@ export interface AreaChart {
   chosen: [number, number] | null;
   axes: boolean;
   describe: (part: number) => string;
-  choose: (from: number, to: number) => void;
+  choose: ((from: number, to: number) => void) | null; // null: nothing can be chosen
   reset: () => void;
 }
 
@@ -50,10 +50,14 @@ export function areaChart(chart: AreaChart): HTMLElement {
     tabindex: 0,
     role: "application",
     "aria-label":
-      `${chart.about}; arrow keys move through time, Shift with an arrow key in larger steps, ` +
-      `Home and End; space marks one side of a range, Enter chooses it, Escape shows everything`,
+      `${chart.about}; arrow keys move through time, Shift with an arrow key in larger steps, Home and End` +
+      (chart.choose ? "; space marks one side of a range, Enter chooses it, Escape shows everything" : ""),
   });
-  const tip = h("div", { className: "tip" }, chart.axes ? "Drag over the chart to choose a range." : "");
+  const tip = h(
+    "div",
+    { className: "tip" },
+    chart.axes && chart.choose ? "Drag over the chart to choose a range." : "",
+  );
   let cursor = -1,
     marked = -1,
     dragged: number | null = null;
@@ -185,7 +189,7 @@ export function areaChart(chart: AreaChart): HTMLElement {
 
   const pixel = (event: PointerEvent) => event.clientX - frame.getBoundingClientRect().left;
   frame.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0 || !shade) return;
+    if (event.button !== 0 || !shade || !chart.choose) return;
     dragged = pixel(event);
     frame.setPointerCapture(event.pointerId);
   });
@@ -200,7 +204,7 @@ export function areaChart(chart: AreaChart): HTMLElement {
     dragged = null;
     if (from === null || Math.abs(pixel(event) - from) < LEAST_DRAG) return;
     const times = [toTime(from), toTime(pixel(event))];
-    chart.choose(Math.min(...times), Math.max(...times));
+    chart.choose?.(Math.min(...times), Math.max(...times));
   });
   frame.addEventListener("pointercancel", () => {
     dragged = null;
@@ -210,11 +214,11 @@ export function areaChart(chart: AreaChart): HTMLElement {
     const moves: Record<string, number> = { ArrowRight: far, ArrowLeft: -far, Home: -Infinity, End: Infinity };
     if (event.key in moves)
       point(Math.max(0, Math.min(columns - 1, (cursor < 0 ? 0 : cursor) + moves[event.key])), true);
-    else if (event.key === " " && cursor >= 0) {
+    else if (event.key === " " && cursor >= 0 && chart.choose) {
       marked = cursor;
       say(`range begins at ${duration(timeAt(marked))}`);
     } else if (event.key === "Enter" && marked >= 0)
-      chart.choose(timeAt(Math.min(marked, cursor)), timeAt(Math.max(marked, cursor) + 1));
+      chart.choose?.(timeAt(Math.min(marked, cursor)), timeAt(Math.max(marked, cursor) + 1));
     else if (event.key === "Escape") chart.reset();
     else return;
     event.preventDefault();

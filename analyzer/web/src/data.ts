@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data of the page, as analyzer/html writes them.
+import type { History } from "./history";
 import { Recording, type RecordingData } from "./recording";
 
 export type Column = ArrayLike<number> & Iterable<number>;
@@ -81,6 +82,7 @@ export interface DumpData {
   storages: Columns<"id" | "bytes" | "kind" | "device">;
   items: Columns<"bytes" | "owner" | "representative" | "site" | "device" | "storage">;
   graph?: unknown;
+  history: History | null;
   stacks: StackColumns;
 }
 

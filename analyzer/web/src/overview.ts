@@ -3,6 +3,7 @@
 import { leaksAnswer, oomAnswer, type Leaks, type Oom } from "./answers";
 import { amount, h, plainTable } from "./dom";
 import { bytes, count, percent } from "./format";
+import { historySection } from "./history";
 import { link, type Shown } from "./router";
 import { groups } from "./tensors";
 
@@ -38,6 +39,8 @@ export function overviewPage(place: HTMLElement, { dump, report }: Shown): void 
       ),
     );
   }
+  // A recording has it in full.
+  if (d.history && report.recordings.length === 0) place.append(...historySection(d.history));
   const total = d.total_bytes;
   const categories = groups(dump, "category", all(dump.tensorCount)).filter((group) => group.bytes > 0);
   place.append(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Covers: analyzer/html/{page,dump_data,stacks}.cc
+// Covers: analyzer/html/{page,dump_data,history_data,stacks}.cc
 #include "html/page.h"
 
 #include <gmock/gmock.h>
@@ -76,7 +76,32 @@ std::string page_of(analyzer::Dump dump, bool confidential) {
   return out.str();
 }
 
+void add_history(DumpBuilder& builder) {
+  for (uint64_t step = 1; step <= 4; ++step) {
+    builder.history_points.emplace_back(builder.start_ns + step * 1'000'000'000, step, 0, 1, format::MomentKind::step,
+                                        format::StepSource::backward);
+    builder.history_levels.emplace_back(step * 1000, step * 1000 + 500, step * 4000);
+  }
+  builder.history_points.emplace_back(builder.start_ns + 5'000'000'000, 4, 0, 1, format::MomentKind::dump,
+                                      format::StepSource::backward);
+  builder.history_levels.emplace_back(4600, 4700, 20'000);
+}
+
 double sum(const std::vector<double>& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0.0); }
+
+TEST(Page, HasTheRunBeforeADump) {
+  DumpBuilder builder = program();
+  EXPECT_TRUE(testing::data_of(page_of(read(builder), false)).head["dumps"][0]["history"].is_null());
+  add_history(builder);
+  const testing::Unpacked page = testing::data_of(page_of(read(builder), false));
+  const auto& history = page.head["dumps"][0]["history"];
+  EXPECT_THAT(page.column(history["time"]), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT(page.column(history["step"]), ElementsAre(1, 2, 3, 4, 0));
+  ASSERT_EQ(history["devices"].size(), 1u);
+  EXPECT_EQ(history["devices"][0]["device"], "cpu");
+  EXPECT_THAT(page.column(history["devices"][0]["live"]), ElementsAre(1000, 2000, 3000, 4000, 4600));
+  EXPECT_THAT(page.column(history["devices"][0]["peak"]), ElementsAre(1500, 2500, 3500, 4500, 4700));
+}
 
 TEST(Page, CountsEveryByteOnce) {
   const testing::Unpacked page = testing::data_of(page_of(read(program()), false));

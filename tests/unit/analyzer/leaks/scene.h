@@ -22,7 +22,7 @@ inline uint64_t serial_at(int step, int number) { return uint64_t(step) * 1000 +
 
 class Scene {
  public:
-  explicit Scene(int steps) : steps_(steps) {
+  explicit Scene(int steps) : until(serial_at(steps, 999)), steps_(steps) {
     builder.dump_number = uint32_t(steps);
     builder.ns_each_serial = 1'000'000;  // a step takes a second
     builder.dump_ns = builder.start_ns + serial_at(steps + 1, 0) * builder.ns_each_serial;
@@ -30,6 +30,7 @@ class Scene {
   }
 
   DumpBuilder builder;
+  uint64_t until;  // the newest serial at the dump, which is taken after the last step
   int steps() const { return steps_; }
 
   uint32_t site(int line, const std::string& function = "step") {
@@ -131,7 +132,7 @@ class Dumps {
     for (int steps : dumps) {
       Scene scene(steps);
       program(scene);
-      while (scene.builder.next_serial() < serial_at(steps, 999)) continue;
+      while (scene.builder.next_serial() < scene.until) continue;
       asked_.push_back(std::make_unique<Asked>(scene.builder, filter));
     }
     leaks = analyzer::find_leaks(views(), filter.empty());

@@ -57,7 +57,9 @@ TEST(StepMarks, MarksOfLaterThanTheDumpAreLeftOut) {
   const Serial then = newest_serial();
   end_steps(StepSource::mark, 1);
   EXPECT_EQ(step_marks(then).ends.size(), 1U);
+  EXPECT_EQ(step_marks(then).last_end, 0U);
   EXPECT_EQ(step_marks(newest_serial()).ends.size(), 2U);
+  EXPECT_EQ(step_marks(newest_serial()).last_end, newest_serial());
 }
 
 TEST(StepMarks, OfManyStepsEverySecondOneStaysThenEveryFourth) {
@@ -71,6 +73,9 @@ TEST(StepMarks, OfManyStepsEverySecondOneStaysThenEveryFourth) {
     EXPECT_EQ(marks.ends.size(), kMaxStepMarks / 2 + 1);
     EXPECT_EQ(marks.ends.back(), newest_serial());
     for (size_t i = 2; i < marks.ends.size(); ++i) ASSERT_EQ(marks.ends[i] - marks.ends[i - 1], 10 * every) << i;
+    end_steps(StepSource::mark, 1);
+    EXPECT_LT(step_marks(newest_serial()).ends.back(), newest_serial());
+    EXPECT_EQ(step_marks(newest_serial()).last_end, newest_serial());
   }
 }
 

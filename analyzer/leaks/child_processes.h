@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dumps of a process and of its children, as `snapshot --children` writes them: what a child keeps is a finding of its
+// parent's, with the child's holder and line.
+//
+// Not thread-safe.
+#pragma once
+
+#include <vector>
+
+#include "leaks/leaks.h"
+
+namespace tensorscope::analyzer {
+
+struct ProcessFamily {
+  std::vector<Dump> parent;                 // all dumps where they are not of one process and its children
+  std::vector<std::vector<Dump>> children;  // by process
+};
+ProcessFamily family_of(std::vector<Dump> dumps);
+
+// Adds what was found in the dumps of one child, of which `last` is the last one. Children that keep the same at the
+// same place are one finding.
+void add_findings_of_child(Leaks& leaks, const View& last, Leaks child);
+// After the last child: the growth of the children's private memory is no finding beside theirs.
+void leave_out_explained_children(Leaks& leaks);
+
+}  // namespace tensorscope::analyzer
