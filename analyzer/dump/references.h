@@ -98,9 +98,10 @@ struct References {
   std::vector<uint32_t> first;        // rows of tensor i: [first[i], first[i + 1]); one longer than Dump::tensors
   std::vector<Reference> rows;        // shortest first
   std::vector<NodeReference> nodes;
-  std::vector<RunningCall> calls;  // whose variables lead to tensors
-  bool has_containers = false;     // the dump has them at all
-  std::string containers_detail;   // why not all are there; "": all were added up, and the largest are there
+  std::vector<RunningCall> calls;      // whose variables lead to tensors
+  std::vector<std::string> profilers;  // of torch, that are on: "train.py: prof.profiler"
+  bool has_containers = false;         // the dump has them at all
+  std::string containers_detail;       // why not all are there; "": all were added up, and the largest are there
   std::vector<ObjectContainer> containers;
   std::vector<SharedEntry> shared;
 

@@ -206,6 +206,7 @@ void find_cpp_storage(LeakAnalysis& analysis) {
     const bool between_steps = take_ended_steps(growth, ended);
     if (!analysis.timeline().is_accumulating(growth) || !enough(growth.added_bytes(), growth.added())) continue;
     if (!place.tensors.empty() && analysis.explained(place.tensors)) continue;
+    if (growth.added_bytes() == 0 && profiler_is_on(analysis.views())) continue;
     LeakFinding finding;
     finding.kind = LeakKind::cpp_only;
     if (between_steps) finding.evidence.push_back({FactKind::of_ended_steps});

@@ -146,6 +146,7 @@ enum class Advice : uint8_t {
   optimize_or_freeze,
   cast_on_use,
   process_part,      // LeakFinding::process_part says which
+  stop_profiler,     // of torch, which is on
   look_in_children,  // that have no dumps among these
   bound_cpp_objects  // a container of objects of C++ that grows in step
 };

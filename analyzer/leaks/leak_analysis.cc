@@ -395,6 +395,10 @@ void LeakAnalysis::each_reference(const Series& series,
   }
 }
 
+bool profiler_is_on(const std::vector<View>& views) {
+  return std::ranges::all_of(views, [](const View& view) { return !view.dump.references.profilers.empty(); });
+}
+
 std::string LeakAnalysis::label(const Series& series) const {
   MergedNames names;
   each_reference(series, [&](uint32_t tensor, const Reference& row) {

@@ -108,6 +108,9 @@ class LeakAnalysis {
 // one each time, the next one is made from what one of them refers to. "": nothing known does.
 std::string all_holders(const View& view, uint32_t tensor);
 
+// Whether a profiler of torch was on in each dump: it keeps every operation, and objects of tensors without memory.
+bool profiler_is_on(const std::vector<View>& views);
+
 // Whether `.item()` of each of them is possible.
 bool all_scalars(const Dump& dump, std::span<const uint32_t> tensors);
 std::vector<uint64_t> tensor_serials(const Dump& dump, const std::vector<uint32_t>& tensors);

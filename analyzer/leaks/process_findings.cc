@@ -78,6 +78,11 @@ Grown parts_that_grew(const std::vector<ProcessMemory>& memory) {
 
 // What no container's own bytes explain: objects of C++ whose memory is not known, where it grows as they do.
 void name_cpp_objects(LeakFinding& finding, const std::vector<View>& views) {
+  if (profiler_is_on(views)) {
+    finding.holders = {views.back().dump.references.profilers.front() + " (profiler of torch, which is on)"};
+    finding.advice = Advice::stop_profiler;
+    return;
+  }
   for (const ContainerGrowth& container : containers_in_proportion(views, finding.growth.bytes)) {
     finding.holders.push_back(container.name);
     finding.evidence.push_back({FactKind::in_step, container.cpp_objects, container.name_with_cpp_type()});

@@ -23,7 +23,8 @@ size_t expected_bytes(const python::References& references) {
          references.calls.size() * sizeof(format::RunningCall) +
          references.containers.size() * sizeof(format::Container) +
          references.shared.size() * sizeof(format::SharedEntry) +
-         references.other_ways.size() * sizeof(format::OtherWay) + places * sizeof(uint32_t) +
+         references.other_ways.size() * sizeof(format::OtherWay) +
+         references.profilers.size() * sizeof(format::NamedObject) + places * sizeof(uint32_t) +
          (references.ids.size() + references.freed.size() + references.beginnings.size()) * sizeof(uint64_t) + kRest;
 }
 
@@ -64,13 +65,14 @@ bool write_references(const python::References& references, DumpFile& file) {
   const auto shared_of = places(builder, references.shared_of);
   const auto shared = builder.CreateVectorOfStructs(references.shared.data(), references.shared.size());
   const auto other_ways = builder.CreateVectorOfStructs(references.other_ways.data(), references.other_ways.size());
+  const auto profilers = builder.CreateVectorOfStructs(references.profilers);
   const auto freed = builder.CreateVector(references.freed.data(), references.freed.size());
   return chunk.append_to(
       file, format::CreateReferences(builder, references.complete, detail, strings, rows, tensors, slots, nodes,
                                      references.objects, references.gil_ns, references.stopped_by,
                                      references.time_limit_ms, references.memory_limit, references.memory_taken, ids,
                                      freed, within, calls, call_of, beginnings, begins_at, node_call_of, node_begins_at,
-                                     containers, containers_detail, shared_of, shared, other_ways));
+                                     containers, containers_detail, shared_of, shared, other_ways, profilers));
 }
 
 }  // namespace tensorscope::dump

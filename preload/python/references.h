@@ -42,6 +42,7 @@ struct References {
   PageArray<uint32_t> shared_of;  // of each of `references`: its place in `shared` plus 1, 0: none
   PageArray<format::SharedEntry> shared;
   PageArray<format::OtherWay> other_ways;
+  std::vector<format::NamedObject> profilers;
   const char* containers_detail = nullptr;  // a literal, as in the chunk; null: nothing was added up
 };
 

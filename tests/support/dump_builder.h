@@ -222,6 +222,7 @@ class DumpBuilder {
   bool has_graph = false, graph_complete = true, has_references = false, references_complete = true;
   // Of containers' rows: whether the dump says anything of them, and whether all are there.
   bool has_containers = false, containers_complete = true;
+  std::vector<std::string> profilers;  // that are on: names of variables
   // The source lines' chunk is there once a file was added, or where this says so.
   bool has_sources = false, sources_complete = true;
   std::string sources_detail;

@@ -108,6 +108,9 @@ Chunk DumpBuilder::reference_chunk() const {
   std::vector<format::RunningCall> calls;
   std::vector<uint32_t> call_of, begins_at, shared_of;
   std::vector<format::SharedEntry> shared;
+  std::vector<format::NamedObject> profilers_on;
+  for (const std::string& name : profilers)
+    profilers_on.emplace_back(texts(name), texts("train.py"), format::ReferenceRoot::global);
   std::vector<format::OtherWay> other_ways;
   std::vector<uint64_t> beginnings;
   for (const ReferenceSpec& row : references_) {
@@ -155,6 +158,7 @@ Chunk DumpBuilder::reference_chunk() const {
   auto shared_numbers = fbb.CreateVector(shared_of);
   auto shared_rows = fbb.CreateVectorOfStructs(shared);
   auto way_rows = fbb.CreateVectorOfStructs(other_ways);
+  auto profiler_rows = fbb.CreateVectorOfStructs(profilers_on);
   flatbuffers::Offset<flatbuffers::String> containers_detail;
   if (has_containers) containers_detail = fbb.CreateString(containers_complete ? "" : "there was no time");
   return finished(format::kReferences, fbb,
@@ -162,7 +166,7 @@ Chunk DumpBuilder::reference_chunk() const {
                                            slot_rows, node_rows, references_.size(), 0, names_stopped_by,
                                            names_time_limit_ms, names_memory_limit, 0, 0, 0, within_rows, call_rows,
                                            call_numbers, objects_begun_at, beginning_numbers, 0, 0, container_rows,
-                                           containers_detail, shared_numbers, shared_rows, way_rows));
+                                           containers_detail, shared_numbers, shared_rows, way_rows, profiler_rows));
 }
 
 }  // namespace tensorscope::testing

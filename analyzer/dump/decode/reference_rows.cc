@@ -145,6 +145,18 @@ void add_containers(const format::References& in, const OwnTexts& texts, Decodin
   }
 }
 
+void add_profilers(const format::References& in, const OwnTexts& texts, Decoding& state) {
+  for (size_t i = 0; i < size_of(in.profilers()); i++) {
+    const format::NamedObject* row = in.profilers()->Get(flatbuffers::uoffset_t(i));
+    if (!sound_root(row->root(), state)) continue;
+    Reference named;
+    named.root = uint8_t(row->root());
+    named.text = own_text(texts, row->text(), state);
+    named.scope = own_text(texts, row->scope(), state);
+    state.dump.references.profilers.push_back(named.line());
+  }
+}
+
 void add_shared_entries(const format::References& in, const OwnTexts& texts, Decoding& state) {
   std::vector<SharedEntry>& out = state.dump.references.shared;
   const size_t count = size_of(in.shared()), known_ways = size_of(in.other_ways());
@@ -234,6 +246,7 @@ void decode_references(const format::References& in, Decoding& state) {
   add_tensor_objects(in, texts, state);
   add_slot_names(in, texts, state);
   add_containers(in, texts, state);
+  add_profilers(in, texts, state);
   add_shared_entries(in, texts, state);
   for (size_t i = 0; i < size_of(in.within()); i++) {
     const format::TensorWithin* row = in.within()->Get(flatbuffers::uoffset_t(i));

@@ -125,7 +125,9 @@ std::string holder_phrase(const LeakFinding& finding) {
     case LeakKind::process_memory:
       if (first.empty()) return "the process, outside tensors";
       return listed(finding.holders, kNamed) +
-             (finding.advice == Advice::bound_cpp_objects ? ", as far as can be told" : "");
+             (finding.advice == Advice::bound_cpp_objects || finding.advice == Advice::stop_profiler
+                  ? ", as far as can be told"
+                  : "");
     case LeakKind::child_processes:
       return "child processes";
     case LeakKind::graph_cycle:
@@ -248,6 +250,9 @@ std::string own_advice(const LeakFinding& finding) {
       return "if one of the two is needed only briefly, free it, or cast where it is used";
     case Advice::process_part:
       return finding.process_part ? process_advice(*finding.process_part) : "";
+    case Advice::stop_profiler:
+      return "stop the profiler, or give it a schedule (torch.profiler.schedule): until it is stopped it keeps every "
+             "operation that it sees";
     case Advice::look_in_children:
       return "take dumps of the children, too, several steps apart (tensorscope snapshot --children PID), and give "
              "leaks all of these files: it names what the children keep, and where";

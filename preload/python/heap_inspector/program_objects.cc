@@ -25,6 +25,7 @@
 #include "python/heap_inspector/naming/slot_names.h"
 #include "python/heap_inspector/rows/container_rows.h"
 #include "python/heap_inspector/rows/node_rows.h"
+#include "python/heap_inspector/rows/profiler_rows.h"
 #include "python/heap_inspector/rows/reference_rows.h"
 #include "python/heap_inspector/rows/shared_rows.h"
 #include "python/heap_inspector/rows/tensor_batches.h"
@@ -121,6 +122,7 @@ class Look {
     Beginnings beginnings(graph_, calls, out_);
     if (facts_.graph) write_node_rows(graph_, *facts_.graph, paths, chains, limits_, beginnings, out_);
     find_slot_names(gil_, out_);
+    write_profiler_rows(gil_, graph_, attributes_, paths, chains, limits_, out_);
 
     begin(kNaming);
     ReferenceRows rows(gil_, classes_,

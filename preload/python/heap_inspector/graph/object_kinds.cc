@@ -57,6 +57,7 @@ KnownClasses KnownClasses::find(const Gil& gil) {
   classes.array_descriptor = class_in(gil, "numpy", "dtype");
   classes.context = class_in(gil, "_contextvars", "Context");
   classes.context_variable = class_in(gil, "_contextvars", "ContextVar");
+  classes.profiler = class_in(gil, "torch.autograd.profiler", "profile");
   classes.dataset = class_in(gil, "torch.utils.data.dataset", "Dataset");
   classes.kv_cache = class_in(gil, "transformers.cache_utils", "Cache");
   classes.kv_layer = class_in(gil, "transformers.cache_utils", "CacheLayerMixin");
@@ -89,6 +90,7 @@ Kind Kinds::find(Object* type) const {
   if (type == classes_.context_variable) return Kind::context_variable;
   if (derived(classes_.array)) return Kind::array;
   if (derived(classes_.dataset)) return Kind::dataset;
+  if (derived(classes_.profiler)) return Kind::profiler;
   if (derived(classes_.kv_cache) || derived(classes_.kv_layer)) return Kind::kv_cache;
   for (Object* base = type; base; base = base_of(base)) {
     const char* name = gil_->PyExceptionClass_Name(base);  // with its module where C code made it

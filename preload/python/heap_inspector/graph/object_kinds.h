@@ -43,6 +43,7 @@ enum class Kind : uint8_t {
   context_map,  // what a context keeps its values in
   dataset,      // of torch.utils.data
   kv_cache,     // of transformers, a layer of one too
+  profiler,     // torch.autograd.profiler.profile
   cpp_object,   // of a C++ class: torch's own, or made by pybind11 or nanobind
 };
 
@@ -58,6 +59,7 @@ struct KnownClasses {
   Object* context_variable = nullptr;
   Object* dataset = nullptr;   // torch.utils.data.Dataset
   Object* kv_cache = nullptr;  // transformers' Cache
+  Object* profiler = nullptr;  // torch.autograd.profiler.profile
   Object* kv_layer = nullptr;  // what one is made of, from transformers 4.54 on
   static KnownClasses find(const Gil& gil);
 };

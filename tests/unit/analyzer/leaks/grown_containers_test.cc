@@ -62,6 +62,25 @@ TEST(GrownContainers, HoldWhatGrewOutsideTensors) {
   EXPECT_EQ(rest->values, (std::vector<uint64_t>{(8 * 1024 - 7600) << 10}));
 }
 
+// Operations that a profiler keeps are in no object of Python, and their tensors have no memory any more.
+TEST(GrownContainers, AProfilerThatIsOnKeepsWhatItSaw) {
+  const auto profiled = [](bool on) {
+    return run([on](Scene& scene) {
+      if (on) scene.builder.profilers = {"prof.profiler"};
+      for (int i = 0; i < scene.steps() * 20; ++i) {
+        testing::TensorSpec empty = scene.plain(testing::serial_at(1 + i / 20, 10 + i % 20), 0, scene.site(40));
+        empty.storage_base = 0;
+        scene.object(scene.add(empty), false, false, format::WrapperState::kept_by_cpp);
+      }
+    });
+  };
+  Dumps dumps = profiled(true);
+  ASSERT_THAT(dumps.kinds(), ElementsAre("process-memory"));
+  EXPECT_THAT(dumps.only().holders, ElementsAre("train.py: prof.profiler (profiler of torch, which is on)"));
+  EXPECT_EQ(dumps.only().advice, Advice::stop_profiler);
+  EXPECT_THAT(profiled(false).kinds(), ::testing::SizeIs(2));
+}
+
 // Arrow's memory, say, is another allocator's: the process shows only what is resident.
 TEST(GrownContainers, AreAFindingThoughNoAllocatorReportsTheirMemory) {
   const auto kinds = [](uint64_t each) {
