@@ -41,21 +41,51 @@ std::map<std::string, std::vector<uint32_t>> held_only_from(const View& view, Re
   return result;
 }
 
+// "(train.py: last" of "OSError in open_file (train.py: last.__cause__.__context__)": who keeps the first exception of
+// a chain.
+std::string keeper_of_chain(const std::string& scope) {
+  const size_t open = scope.find(" (");
+  if (open == std::string::npos) return scope;
+  return scope.substr(
+      open, std::min({scope.find(".__context__", open), scope.find(".__cause__", open), scope.size() - 1}) - open);
+}
+
+// One name for each chain of exceptions: that of its first.
+class ChainNames {
+ public:
+  void add(const std::string& scope, uint64_t bytes) {
+    Chain& chain = chains_[keeper_of_chain(scope)];
+    if (chain.name.empty() || scope.size() < chain.name.size()) chain.name = scope;
+    chain.bytes += bytes;
+  }
+  size_t size() const { return chains_.size(); }
+  std::string text() const {
+    std::vector<WeighedName> names;
+    for (const auto& [keeper, chain] : chains_) names.emplace_back(chain.name, chain.bytes);
+    return merged_names(names);
+  }
+
+ private:
+  struct Chain {
+    std::string name;
+    uint64_t bytes = 0;
+  };
+  std::map<std::string, Chain> chains_;
+};
+
 // What such roots keep: one finding for all of them, with the names of their scopes. Nothing if it is little.
 std::optional<LeakFinding> held_from(const LeakAnalysis& analysis, ReferenceRoot root,
                                      std::vector<std::vector<uint32_t>>* kept_in) {
   LeakFinding finding;
-  bool any = false;
-  std::vector<WeighedName> scopes;
+  ChainNames scopes;
   for (auto& [scope, tensors] : held_only_from(analysis.last(), root)) {
     // A cycle through the autograd graph says better what to do.
     std::erase_if(tensors, [&](uint32_t tensor) { return analysis.explained(tensor); });
     if (tensors.empty()) continue;
-    scopes.emplace_back(scope, analysis.retention().only_by(tensors).bytes);
-    any = true;
+    scopes.add(scope, analysis.retention().only_by(tensors).bytes);
   }
-  if (!any) return std::nullopt;
-  finding.holders = {merged_names(scopes)};
+  if (scopes.size() == 0) return std::nullopt;
+  finding.holders = {scopes.text()};
   for (size_t i = 0; i < analysis.dumps(); ++i) {
     std::vector<uint32_t> tensors;
     for (const auto& [scope, some] : held_only_from(analysis.view(i), root)) {

@@ -126,7 +126,9 @@ void find_in_containers(LeakAnalysis& analysis) {
     LeakFinding finding = finding_of(analysis, series, graph, saved);
     finding.evidence.insert(finding.evidence.begin(), {FactKind::tensors_with_grad_fn, with_graph(analysis, series),
                                                        std::string(class_of(analysis.last().dump, *newest))});
-    finding.advice = Advice::keep_value;
+    // What a function's closure has is not the program's to detach: the function goes, or stays.
+    const bool in_function = series.form.starts_with("closure of ") || series.form.starts_with("default of ");
+    finding.advice = in_function ? Advice::bound_container : Advice::keep_value;
     analysis.add(std::move(finding), graph.last_nodes);
   }
 }

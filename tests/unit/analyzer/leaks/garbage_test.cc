@@ -148,6 +148,27 @@ TEST(Garbage, ATracebackThatIsKept) {
   EXPECT_EQ(run.only().holders.at(0), "main");
 }
 
+TEST(Garbage, AChainOfExceptionsIsKeptByWhoKeepsTheFirst) {
+  Dumps run(
+      [](Scene& scene) {
+        std::string kept = "train.py: last";
+        for (int i = 0; i < 4; ++i) {
+          testing::ReferenceSpec row;
+          row.tensor = scene.add(scene.plain(10 + uint64_t(i) * 10, kLarge, scene.site(8)));
+          row.text = "batch";
+          row.scope = (i == 0 ? "ValueError in fail (" : "OSError in send (") + kept + ")";
+          row.root = ReferenceRoot::traceback;
+          scene.builder.reference(row);
+          scene.object(row.tensor);
+          kept += i % 2 == 0 ? ".__cause__" : ".__context__";
+        }
+      },
+      {1});
+  ASSERT_THAT(run.kinds(), ElementsAre("traceback"));
+  EXPECT_EQ(run.only().holders.at(0), "ValueError in fail (train.py: last)");
+  EXPECT_EQ(run.only().bytes, uint64_t(kLarge) * 4 * 4);
+}
+
 TEST(Garbage, WhatIsHeldBesidesIsNone) {
   EXPECT_THAT(one_dump(ReferenceRoot::traceback, kLarge, true).kinds(), ElementsAre());
   EXPECT_THAT(one_dump(ReferenceRoot::cycle, kLarge, true).kinds(), ElementsAre());

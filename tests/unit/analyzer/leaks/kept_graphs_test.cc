@@ -58,6 +58,19 @@ TEST(KeptGraphs, LossesThatAreKeptWithTheirGraphs) {
   }
 }
 
+// What torch.func.vjp returns has the graph in its closure.
+TEST(KeptGraphs, FunctionsThatHaveGraphsInTheirClosures) {
+  Dumps run([](Scene& scene) {
+    const uint32_t site = scene.site(57), forward = scene.site(31, "forward");
+    for (int step = 1; step <= scene.steps(); ++step) {
+      const uint32_t node = step_graph(scene, step, forward, true);
+      with_graph(scene, serial_at(step, 40), node, site, "closure of pullbacks[" + std::to_string(step) + "]: value");
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("accumulated-graph"));
+  EXPECT_EQ(run.only().advice, Advice::bound_container);
+}
+
 TEST(KeptGraphs, AfterBackwardTheNodesStay) {
   Dumps run([](Scene& scene) { losses(scene, false); });
   ASSERT_THAT(run.kinds(), ElementsAre("graph-nodes"));
