@@ -247,6 +247,9 @@ std::vector<Series> LeakAnalysis::with_siblings_joined(std::vector<Series> conta
 }
 
 void LeakAnalysis::join_container(const Series& from, Series& to) const {
+  if (to.joined.empty()) to.joined.push_back(to.form);
+  to.joined.push_back(from.form);
+  to.joined.insert(to.joined.end(), from.joined.begin(), from.joined.end());
   to.form = in_common(to.several ? to.form : with_any_number(to.form), with_any_number(from.form));
   to.several = true;
   add_members(from, to);

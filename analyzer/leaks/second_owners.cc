@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "leaks/second_owners.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,11 @@ namespace {
 // An entry of the same container may hold a tensor that another one holds, as the state before and after a transition.
 bool is_in_container(const Reference& row, const Series& series) {
   if (row.root != series.example.root || scope_form(row) != scope_form(series.example)) return false;
-  return series.of_beginning(row) && (fits(without_indexes(row.text), series.form) ||
-                                      container_of(without_indexes(row.text)) == container_of(series.form));
+  const std::string form = without_indexes(row.text);
+  const auto has_it = [&](const std::string& own) {
+    return fits(form, own) || container_of(form) == container_of(own);
+  };
+  return series.of_beginning(row) && (has_it(series.form) || std::ranges::any_of(series.joined, has_it));
 }
 
 // Whether a part of a chain that leads through the container lies behind it: to empty the container does not cut what

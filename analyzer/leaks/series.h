@@ -21,7 +21,8 @@ struct Series {
   std::string form;        // "losses[*]", "model.adapters.*.weight": what its references have in common
   bool container = false;  // an index in the text, a chain of objects, an object of C without field names, many threads
   bool several = false;    // what entries hold under several names: x[*].state and x[*].action
-  bool keys_too = false;   // entries are reached in several ways: as keys and as values, as attributes
+  std::vector<std::string> joined;  // forms of what was joined with it: several containers that are one for the reader
+  bool keys_too = false;            // entries are reached in several ways: as keys and as values, as attributes
   std::vector<Beginning> beginnings;           // running calls and objects that have it; empty: any
   std::vector<uint64_t> beginning_counts;      // by dump: how many of them have it; empty: not known
   std::vector<std::vector<uint32_t>> members;  // tensors, by dump

@@ -494,6 +494,7 @@ TEST(Containers, OfOneObjectThatAreFedTogether) {
   ASSERT_THAT(one.kinds(), ElementsAre("container"));
   EXPECT_EQ(one.only().holders.at(0), "train.py: metric.preds[1..30]; train.py: metric.targets[1..30]");
   EXPECT_EQ(one.only().growth.count, (std::vector<uint64_t>{20, 40, 60}));
+  EXPECT_EQ(one.only().also_held_by, "");
   EXPECT_THAT(two("metric.preds", "metric.targets", 5).kinds(), ElementsAre("container", "container"));
   EXPECT_THAT(two("metric.preds", "metric.targets['all']", 1).kinds(), ElementsAre("container", "container"));
   EXPECT_THAT(two("first.preds", "second.preds", 1).kinds(), ElementsAre("container", "container"));
