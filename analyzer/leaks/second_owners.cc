@@ -25,8 +25,12 @@ bool is_in_container(const Reference& row, const Series& series) {
 // Whether a part of a chain that leads through the container lies behind it: to empty the container does not cut what
 // else leads there. What leads to the container itself makes no difference.
 bool is_behind_container(const std::string& text, const Series& series) {
-  const std::string form = without_indexes(text), container = container_of(series.form);
-  return form.size() > container.size() && form.starts_with(container);
+  const std::string form = without_indexes(text);
+  const auto has_it = [&](const std::string& own) {
+    const std::string container = container_of(own);
+    return form.size() > container.size() && form.starts_with(container);
+  };
+  return has_it(series.form) || std::ranges::any_of(series.joined, has_it);
 }
 
 // Calls f for each other way to something between the container and the tensor.
