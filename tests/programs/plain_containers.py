@@ -3,6 +3,7 @@ a list of dictionaries, an object's list with its index, and futures whose resul
 import array
 import collections
 import io
+import itertools
 import json
 import os
 import sys
@@ -59,6 +60,7 @@ for page in pages:
     page.read(1)  # from here on characters of 32 bits
 del file, page
 ordered = collections.OrderedDict((number, None) for number in range(1_000))
+metrics = {f"norm of layer {number}": number + 0.5 for number in range(2_000)}
 rows, pending, store = [], [], Store()
 memory = np.zeros(64, dtype=[("reward", np.float32), ("state", object)])
 
@@ -68,6 +70,7 @@ sizes = {
     "names": size_of(names, names), "numbers": size_of(numbers, numbers), "arrays": size_of(arrays, arrays),
     "files": size_of(files, files), "pages": size_of(pages, pages) + sum(rounded(2_000 * 4) for _ in pages),
     "ordered": rounded(sys.getsizeof(ordered)),  # which refers to each key twice: keys are nobody's
+    "metrics": size_of(metrics, itertools.chain(*metrics.items())),
     "matrix": 300 * 70 * 2, "doubles": rounded(sys.getsizeof(doubles)),
     "nested": size_of(nested, nested) + sum(rounded(sys.getsizeof(part)) for pair in nested for part in pair),
 }

@@ -93,6 +93,8 @@ class ObjectGraph {
   int told(Object* child);
   Kind kind_of(Object* object) const { return kinds_ ? kinds_->of_type(type_of(object)) : Kind::other; }
   bool is_large(Object* object) const;
+  bool has_only_text_keys(const Object* dict) const;
+  uint64_t bytes_of_text_keys(Object* dict) const;
   bool note_text(Object* text, uint64_t& own) const;
   bool note_plain(Object* child, uint64_t& own, uint32_t& cpp_objects);
   uint64_t plain_bytes(Object* object, int depth) const;

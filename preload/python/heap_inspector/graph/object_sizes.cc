@@ -59,6 +59,15 @@ uint64_t dict_bytes(const Object* dict) {
   return field<const void*>(dict, 40) ? entries * sizeof(Object*) : dict_table_bytes(entries);
 }
 
+// From CPython 3.11 on an entry whose key is a text has no hash of its own, where all keys are texts
+// (PyDictUnicodeEntry, Include/internal/pycore_dict.h).
+constexpr int kTextEntries = 311;
+uint64_t hashes_of_entries(const Object* dict) {
+  const auto entries = uint64_t(std::max<ptrdiff_t>(0, size_of_variable(dict)));
+  const bool has_table = entries > 0 && !field<const void*>(dict, 40);
+  return has_table ? dict_table_places(entries) * 2 / 3 * sizeof(uint64_t) : 0;
+}
+
 // Objects/odictobject.c: a node for each entry, and a table of these with as many places as the dict's own.
 uint64_t order_bytes(uint64_t entries) {
   return entries == 0 ? 0 : entries * 4 * sizeof(void*) + dict_table_places(entries) * sizeof(void*);
@@ -211,6 +220,10 @@ void check_sizes(const Gil& gil) {
     g_integers_are_known = g_integers_are_known && integer_bytes(number->get(), gil->series) ==
                                                        size_as_python_says(gil, gil->PyLong_Type, number->get());
   }
+}
+
+uint64_t ObjectSizes::less_with_text_keys(const Object* dict) const {
+  return gil_->series >= kTextEntries ? hashes_of_entries(dict) : 0;
 }
 
 }  // namespace tensorscope::python::heap_inspector

@@ -24,6 +24,8 @@ class ObjectSizes {
  public:
   ObjectSizes(const Gil& gil, const KnownClasses& classes);
   uint64_t bytes(const Object* object);
+  // By how much a dict takes less than bytes() says where all of its keys are texts.
+  uint64_t less_with_text_keys(const Object* dict) const;
   // The same of an object of Python's own class of texts.
   uint64_t bytes_of_text(const Object* text) {
     // PyASCIIObject (Include/cpython/unicodeobject.h): length, hash, and bits, of which two say compact and ASCII.
