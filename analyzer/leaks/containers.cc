@@ -125,7 +125,9 @@ void find_container(LeakAnalysis& analysis, const Series& series) {
   finding.holders = {analysis.label(series)};
   finding.advice = of_module(series) ? Advice::bound_cache : Advice::bound_container;
   const size_t left = series.growth.first.size() - count_surviving(series.growth.first, series.growth.kept);
-  const bool backlog = left * 2 > series.growth.first.size();
+  // A few that were there by chance, as what the step worked with, are no sign of it.
+  constexpr int64_t kMost = 8;
+  const bool backlog = left * 2 > series.growth.first.size() && int64_t(left) * kMost > series.growth.added();
   if (backlog) finding.advice = Advice::bound_backlog;
   if (of_many_handlers(analysis, series)) finding.advice = Advice::unregister_handlers;
   const auto root = ReferenceRoot(series.example.root);
@@ -133,6 +135,7 @@ void find_container(LeakAnalysis& analysis, const Series& series) {
   const bool threads = series.of_many_threads() && threads_become_more(analysis, series);
   if (threads || (more && root == ReferenceRoot::local)) finding.advice = Advice::end_threads;
   if (more && root == ReferenceRoot::suspended) finding.advice = Advice::close_generators;
+  if (more && root == ReferenceRoot::extension) finding.advice = Advice::release_from_c;
   finding.growth = series.growth;
   // What its entries retain is larger than they are where they have graphs, and less where others hold them, too.
   Retained kept;

@@ -207,6 +207,10 @@ std::string own_advice(const LeakFinding& finding) {
     case Advice::bound_cpp_objects:
       return "its objects of C++ become more whenever such memory is made, and entries are only ever added: limit its "
              "size, or remove old entries";
+    case Advice::release_from_c:
+      return "C code holds one more of these objects each time: take it back from what it was given to (a callback of "
+             "a "
+             "future that never completes, a hook, a registry in C++)";
     case Advice::bound_cpp:
       return "look for a cache without a limit in C++ code, or an extension that does not free its tensors";
     case Advice::clear_cell_outputs:

@@ -479,6 +479,36 @@ TEST(Containers, AWindowThatWasNotFullYetIsNone) {
   }
 }
 
+// Callbacks of a future that never completes: one more function each time, each with its own closure.
+TEST(Containers, ObjectsThatOnlyCCodeHoldsAndThatBecomeMore) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      testing::ReferenceSpec reference;
+      reference.tensor = scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
+      reference.root = ReferenceRoot::extension;
+      reference.scope = "function";
+      reference.text = "closure of function: scores";
+      reference.begins_at = 0x7f00 + uint64_t(step) * 64;
+      scene.builder.reference(reference);
+      scene.object(reference.tensor);
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{10, 20, 30}));
+  EXPECT_EQ(run.only().advice, Advice::release_from_c);
+}
+
+// A tensor that the step worked with is no entry that has left.
+TEST(Containers, AFewThatLeftAreNoQueue) {
+  Dumps run([](Scene& scene) {
+    if (scene.steps() == 10) scene.kept(serial_at(10, 5), 2048, scene.site(12), "hard[0]");
+    for (int step = 11; step <= scene.steps(); ++step)
+      scene.kept(serial_at(step, 10), 2048, scene.site(12), "hard[" + std::to_string(step) + "]");
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().advice, Advice::bound_container);
+}
+
 // Containers of one object that get as many entries each time are one leak; those of others, and variables, are not.
 TEST(Containers, OfOneObjectThatAreFedTogether) {
   const auto two = [](const std::string& first, const std::string& second, int from) {
