@@ -135,6 +135,7 @@ void find_container(LeakAnalysis& analysis, const Series& series) {
   const bool threads = series.of_many_threads() && threads_become_more(analysis, series);
   if (threads || (more && root == ReferenceRoot::local)) finding.advice = Advice::end_threads;
   if (more && root == ReferenceRoot::suspended) finding.advice = Advice::close_generators;
+  if (more && series.of_many_modules()) finding.advice = Advice::forget_modules;
   if (more && root == ReferenceRoot::extension) finding.advice = Advice::release_from_c;
   finding.growth = series.growth;
   // What its entries retain is larger than they are where they have graphs, and less where others hold them, too.

@@ -130,6 +130,7 @@ enum class Advice : uint8_t {
   end_threads,
   close_generators,
   bound_cpp,
+  forget_modules,  // that stay in sys.modules
   release_from_c,  // more and more objects that only C code holds
   clear_autocast_cache,
   clear_cell_outputs,

@@ -98,10 +98,13 @@ LeakAnalysis::LeakAnalysis(std::vector<View> views, bool unfiltered)
 
 namespace {
 
-// What is in no container of Python that could be named, but in more and more objects of one kind.
-bool objects_of_c_become_more(const Series& series) {
-  return format::ReferenceRoot(series.example.root) == format::ReferenceRoot::extension &&
-         grows(series.beginning_counts);
+// What is in no container that could be named, but in more and more objects of one kind: those that C code holds, and
+// modules that are imported under one name after the other.
+bool objects_become_more(const Series& series) {
+  if (!grows(series.beginning_counts)) return false;
+  const bool modules =
+      series.of_many_modules() && series.beginning_counts.back() - series.beginning_counts.front() >= kMinNames;
+  return modules || format::ReferenceRoot(series.example.root) == format::ReferenceRoot::extension;
 }
 
 }  // namespace
@@ -130,7 +133,7 @@ void LeakAnalysis::find_series() {
     }
     series.growth.first = tensor_serials(views_.front().dump, series.members.front());
     series.growth.kept = tensor_serials(views_.back().dump, series.members.back());
-    series.container = series.container || objects_of_c_become_more(series);
+    series.container = series.container || objects_become_more(series);
   }
 }
 
@@ -278,7 +281,8 @@ std::vector<Series> LeakAnalysis::joined_by_container(const std::vector<const Se
     const Series& series = *each;
     // Layers of one network are named together.
     const std::string form = with_any_number(series.form);
-    const auto key = std::tuple(series.example.root, series.example.scope, owner_of(form), series.beginnings);
+    const auto key = std::tuple(series.example.root, series.example.scope,
+                                series.of_many_modules() ? "" : owner_of(form), series.beginnings);
     const auto [found, added] = all.try_emplace(key, series);
     if (added) continue;
     if (container_of(form) != container_of(with_any_number(found->second.form))) found->second.keys_too = true;

@@ -16,8 +16,12 @@ void add_members(const Series& from, Series& to) {
 }
 
 std::string scope_form(const Reference& row) {
+  using format::ReferenceRoot;
   const std::string scope = without_thread(row.scope);
-  return format::ReferenceRoot(row.root) == format::ReferenceRoot::suspended ? without_indexes(scope) : scope;
+  const auto root = ReferenceRoot(row.root);
+  if (root == ReferenceRoot::suspended) return without_indexes(scope);
+  const bool of_module = root == ReferenceRoot::global && row.begin.known();  // the main script has no beginning
+  return of_module ? without_digits(scope) : scope;
 }
 
 bool same_form(const Reference& a, const Reference& b) {
@@ -29,6 +33,11 @@ bool same_form(const Reference& row, const Series& series) {
   const Reference& example = series.example;
   return row.root == example.root && scope_form(row) == scope_form(example) &&
          without_indexes(row.text) == without_indexes(example.text) && series.of_beginning(row);
+}
+
+bool Series::of_many_modules() const {
+  return format::ReferenceRoot(example.root) == format::ReferenceRoot::global && example.begin.known() &&
+         !beginning_counts.empty() && example.scope.find('*') != std::string::npos;
 }
 
 bool kept_by_atexit(const Reference& row) {

@@ -30,6 +30,8 @@ struct Series {
 
   // What a threading.local keeps, each thread its own.
   bool of_many_threads() const { return example.scope.ends_with("thread *"); }
+  // What modules have that are imported under one name after the other.
+  bool of_many_modules() const;
   bool of_atexit() const { return kept_by_atexit(example); }
   bool of_beginning(const Reference& row) const {
     return beginnings.empty() || std::find(beginnings.begin(), beginnings.end(), row.begin) != beginnings.end();
@@ -40,7 +42,8 @@ struct Series {
 void add_members(const Series& from, Series& to);
 
 // What scopes of the same variables have in common: "serve.py, thread *"; of what waiting generators and coroutines
-// have, without the keys of what keeps these: "windows (serve.py: open_streams[*])".
+// have, without the keys of what keeps these: "windows (serve.py: open_streams[*])"; of modules that are imported,
+// without the numbers in their names: "config_*".
 std::string scope_form(const Reference& row);
 
 // Whether two references are of one variable or container, indexes and keys apart.

@@ -207,6 +207,9 @@ std::string own_advice(const LeakFinding& finding) {
     case Advice::bound_cpp_objects:
       return "its objects of C++ become more whenever such memory is made, and entries are only ever added: limit its "
              "size, or remove old entries";
+    case Advice::forget_modules:
+      return "a module is imported under a new name each time and stays in sys.modules: take it out when it was used "
+             "(sys.modules.pop(name))";
     case Advice::release_from_c:
       return "C code holds one more of these objects each time: take it back from what it was given to (a callback of "
              "a "

@@ -498,6 +498,29 @@ TEST(Containers, ObjectsThatOnlyCCodeHoldsAndThatBecomeMore) {
   EXPECT_EQ(run.only().advice, Advice::release_from_c);
 }
 
+// A configuration that is imported as a module of its own name each time, and stays in sys.modules.
+TEST(Containers, ModulesThatBecomeMore) {
+  Dumps run([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      testing::ReferenceSpec reference;
+      reference.tensor = scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
+      reference.root = ReferenceRoot::global;
+      reference.scope = "config_" + std::to_string(step);
+      reference.text = "anchors";
+      reference.begins_at = 0x7f00 + uint64_t(step) * 64;
+      scene.builder.reference(reference);
+      scene.object(reference.tensor);
+      reference.tensor = scene.add(scene.plain(serial_at(step, 20), 1024, scene.site(13)));
+      reference.text = "weights";
+      scene.builder.reference(reference);
+      scene.object(reference.tensor);
+    }
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{20, 40, 60}));
+  EXPECT_EQ(run.only().advice, Advice::forget_modules);
+}
+
 // A tensor that the step worked with is no entry that has left.
 TEST(Containers, AFewThatLeftAreNoQueue) {
   Dumps run([](Scene& scene) {
