@@ -238,7 +238,7 @@ int64_t grown_by(const LeakFinding& finding) {
   return outside ? 0 : finding.growth.added_bytes();
 }
 
-uint64_t bytes_of_running_step(const View& view, std::set<uint32_t> items) {
+uint64_t bytes_of_running_step(const View& view, const std::set<uint32_t>& items) {
   const uint64_t since = running_since(view.dump);
   uint64_t sum = 0;
   for (const uint32_t item : items) {
