@@ -7,6 +7,9 @@
 // gc.get_freeze_count() says, and exactly one head, behind which lie a threshold and a count that are 0 where an object
 // has its references. Seen in CPython 3.8 to 3.15.
 //
+// CPython 3.12 moves immortal objects there by itself: what the program can still see was not hidden by gc.freeze(),
+// which takes all that there is.
+//
 // Context: heap inspector. Valid while the GIL is held.
 #pragma once
 
@@ -28,6 +31,10 @@ class FrozenObjects {
   // False: there are such objects, and they cannot be listed.
   bool known() const { return known_; }
   uint64_t count() const { return count_; }
+  // Null: there are none.
+  const Object* member() const {
+    return count_ == 0 ? nullptr : reinterpret_cast<const Object*>(member_ + kHeaderBytes);
+  }
 
   // Calls f(object) for each until f returns false. Returns false if it did.
   template <typename F>

@@ -85,7 +85,7 @@ bool ObjectGraph::list(const char*& detail) {
   if (gil_->PyUnstable_GC_VisitObjects) {
     auto visit = [](Object* object, void* context) {
       auto* graph = static_cast<ObjectGraph*>(context);
-      return int(!graph->limits_.reached() && graph->add(object));
+      return int(!graph->limits_.reached() && graph->add_listed(object));
     };
     gil_->PyUnstable_GC_VisitObjects(visit, this);
   } else {
@@ -96,14 +96,20 @@ bool ObjectGraph::list(const char*& detail) {
       detail = "the program's gc module cannot be used";
       return false;
     }
-    each_element(gil_, objects.get(), [&](ptrdiff_t, Object* object) { return !limits_.reached() && add(object); });
+    each_element(gil_, objects.get(),
+                 [&](ptrdiff_t, Object* object) { return !limits_.reached() && add_listed(object); });
   }
   return limits_.part_stop() == LookLimits::Stop::none;
 }
 
+bool ObjectGraph::add_listed(Object* object) {
+  member_is_listed_ |= frozen_ && object == frozen_->member();
+  return add(object);
+}
+
 // What is hidden may refer to a tensor, or be garbage, with nothing visible that leads to it.
 bool ObjectGraph::list_frozen(const char*& detail) {
-  if (!frozen_) return true;
+  if (!frozen_ || member_is_listed_) return true;
   if (!frozen_->known()) {
     detail = "objects that gc.freeze() has hidden could not be listed";
     return false;

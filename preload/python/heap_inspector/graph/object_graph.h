@@ -81,6 +81,7 @@ class ObjectGraph {
   };
 
   bool list(const char*& detail);
+  bool add_listed(Object* object);
   bool list_frozen(const char*& detail);
   bool list_fits() const;
   bool add(Object* object);
@@ -116,7 +117,8 @@ class ObjectGraph {
   PageArray<CppObjects> cpp_objects_;
   PageArray<Object*> told_;  // by one tp_traverse
   bool tracking_is_known_ = true;
-  bool arrays_ = false;  // are followed
+  bool arrays_ = false;            // are followed
+  bool member_is_listed_ = false;  // of what may be hidden: nothing is
   bool complete_ = false;
 };
 
