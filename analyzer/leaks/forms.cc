@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "support/dotted_path.h"
+#include "tensorscope/rules/watch_path.h"
 
 namespace tensorscope::analyzer {
 
@@ -150,26 +151,12 @@ std::string owner_of(const std::string& form) {
   return container.substr(0, container.find_last_not_of("[{.") + 1);
 }
 
-namespace {
-
-bool fits_part(std::string_view name, std::string_view pattern) {
-  const size_t star = pattern.find('*');
-  if (star == std::string_view::npos) return name == pattern;
-  if (name.substr(0, star) != pattern.substr(0, star)) return false;
-  for (size_t at = star; at <= name.size(); ++at) {
-    if (fits_part(name.substr(at), pattern.substr(star + 1))) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 bool fits(const std::string& form, const std::string& pattern) {
   if (form == pattern) return true;
   const std::vector<std::string_view> names = path_parts(form), wanted = path_parts(pattern);
   if (names.size() != wanted.size()) return false;
   for (size_t i = 0; i < names.size(); ++i) {
-    if (!fits_part(names[i], wanted[i])) return false;
+    if (!rules::segment_matches(wanted[i], names[i])) return false;
   }
   return true;
 }

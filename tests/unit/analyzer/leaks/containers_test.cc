@@ -365,6 +365,21 @@ TEST(Containers, AKeyThatWasCut) {
   EXPECT_EQ(without_indexes(text.substr(0, 160) + " ... " + text.substr(60)), "cache[*].layers[*].keys");
 }
 
+// chain = (tensor, chain): each form has one index more than the one before.
+TEST(Containers, AChainOfTuples) {
+  const auto chain = [](Scene& scene) {
+    std::string text = "chain";
+    for (int step = scene.steps(); step >= 1; --step) {
+      scene.kept(serial_at(step, 10), 2048, scene.site(12), text + "[0]");
+      text += "[1]";
+    }
+  };
+  Dumps run(chain, {20, 40, 60});
+  ASSERT_THAT(run.kinds(), ElementsAre("container"));
+  EXPECT_EQ(run.only().growth.count, (std::vector<uint64_t>{20, 40, 60}));
+  EXPECT_EQ(run.only().also_held_by, "");
+}
+
 TEST(Containers, AnObjectOfCWithoutNamesOfFields) {
   EXPECT_EQ(without_indexes("preview.<_tee_dataobject>.<Tensor>"), "preview*");
   EXPECT_EQ(without_indexes("object.<Buffer>.weight"), "object.<Buffer>.weight");
