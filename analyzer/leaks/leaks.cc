@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "dump/sort_by_serial.h"
 #include "leaks/larger_inputs.h"
 #include "leaks/leak_analysis.h"
 
@@ -238,55 +239,40 @@ int64_t grown_by(const LeakFinding& finding) {
   return outside ? 0 : finding.growth.added_bytes();
 }
 
-uint64_t bytes_of_running_step(const View& view, const std::set<uint32_t>& items) {
+// Bytes of the memory of these tensors that the step made which ran at this dump.
+uint64_t bytes_of_running_step(const LeakAnalysis& analysis, size_t dump, std::vector<uint32_t> tensors) {
+  const View& view = analysis.view(dump);
   const uint64_t since = running_since(view.dump);
-  uint64_t sum = 0;
-  for (const uint32_t item : items) {
-    const Item& entry = view.accounts.items()[item];
-    if (entry.allocation != kNone && view.dump.allocations[entry.allocation].serial > since) sum += entry.bytes;
-  }
-  return sum;
+  std::erase_if(tensors, [&](uint32_t tensor) {
+    const Item& item = view.accounts.items()[view.accounts.item_of_tensor(tensor)];
+    return item.allocation == kNone || view.dump.allocations[item.allocation].serial <= since;
+  });
+  return analysis.bytes_of(dump, tensors);
 }
 
 // What a finding counts as its growth is not the running step's, too, though the last dump's step has made some of it.
-class ExplainedItems {
- public:
-  explicit ExplainedItems(const LeakAnalysis& analysis) : analysis_(analysis) {
-    const View& first = analysis_.view(0);
-    for (uint32_t i = 0; i < first.dump.tensors.size(); ++i) by_serial_[first.dump.tensors[i].serial] = i;
-  }
-  void add(const LeakFinding& finding) {
-    for (const auto* tensors : {&finding.tensors, &finding.shared}) {
-      for (const uint32_t tensor : *tensors) last_.insert(analysis_.last().accounts.item_of_tensor(tensor));
-    }
+int64_t explained_of_running_steps(const LeakAnalysis& analysis, const Leaks& leaks) {
+  std::vector<uint32_t> first, last;
+  const auto add = [&](const LeakFinding& finding) {
+    for (const auto* tensors : {&finding.tensors, &finding.shared})
+      last.insert(last.end(), tensors->begin(), tensors->end());
     for (const uint64_t serial : finding.growth.first) {
-      const auto tensor = by_serial_.find(serial);
-      if (tensor != by_serial_.end()) first_.insert(analysis_.view(0).accounts.item_of_tensor(tensor->second));
+      const uint32_t tensor = row_with(analysis.view(0).dump.tensors, serial);
+      if (tensor != kNone) first.push_back(tensor);
     }
-  }
-  int64_t of_running_steps() const {
-    return int64_t(bytes_of_running_step(analysis_.last(), last_) - bytes_of_running_step(analysis_.view(0), first_));
-  }
-
- private:
-  const LeakAnalysis& analysis_;
-  std::map<uint64_t, uint32_t> by_serial_;  // tensors of the first dump
-  std::set<uint32_t> first_, last_;
-};
+  };
+  for (const LeakFinding& finding : leaks.findings) add(finding);
+  for (const Remark& remark : leaks.remarks) add(remark.what);
+  return int64_t(bytes_of_running_step(analysis, analysis.dumps() - 1, std::move(last)) -
+                 bytes_of_running_step(analysis, 0, std::move(first)));
+}
 
 GrowthShares growth_shares(const LeakAnalysis& analysis, const Leaks& leaks) {
   GrowthShares shares;
   shares.all = int64_t(leaks.bytes.back() - leaks.bytes.front());
-  ExplainedItems explained(analysis);
-  for (const LeakFinding& finding : leaks.findings) {
-    shares.findings += grown_by(finding);
-    explained.add(finding);
-  }
-  for (const Remark& remark : leaks.remarks) {
-    shares.remarks += grown_by(remark.what);
-    explained.add(remark.what);
-  }
-  if (leaks.at_ends.known) shares.running = leaks.at_ends.running() - explained.of_running_steps();
+  for (const LeakFinding& finding : leaks.findings) shares.findings += grown_by(finding);
+  for (const Remark& remark : leaks.remarks) shares.remarks += grown_by(remark.what);
+  if (leaks.at_ends.known) shares.running = leaks.at_ends.running() - explained_of_running_steps(analysis, leaks);
   return shares;
 }
 

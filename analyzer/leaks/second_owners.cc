@@ -70,14 +70,19 @@ void note_second_owners(const LeakAnalysis& analysis, const Series& series, Leak
   for (const uint32_t tensor : members) {
     const uint64_t bytes = last.accounts.items()[last.accounts.item_of_tensor(tensor)].bytes;
     bool stays = false;
-    const auto note = [&](const Reference& row) {
-      if (!holds(row) || is_in_container(row, series)) return;
-      others.add(row.line(), bytes);
+    const auto note = [&](const Reference& other) {
+      if (!holds(other)) return;
+      others.add(other.line(), bytes);
       stays = true;
     };
     for (const Reference& row : references.of(tensor)) {
-      note(row);
-      if (is_in_container(row, series)) each_other_way(references, row, series, note);
+      if (!is_in_container(row, series)) {
+        note(row);
+        continue;
+      }
+      each_other_way(references, row, series, [&](const Reference& other) {
+        if (!is_in_container(other, series)) note(other);
+      });
     }
     (stays ? stay : go).push_back(tensor);
   }

@@ -25,8 +25,8 @@ void write_profiler_rows(const Gil& gil, const ObjectGraph& graph, Attributes& a
                          Chains& chains, LookLimits& limits, References& out) {
   std::vector<uint32_t> on;
   for (uint32_t i = 0; i < graph.size(); ++i) {
-    if (limits.reached()) return;
-    if (graph.kind(i) != Kind::profiler || !paths.reached(i) || !is_on(gil, attributes, graph.object(i))) continue;
+    if (graph.kind(i) != Kind::profiler || limits.reached()) continue;
+    if (!paths.reached(i) || !is_on(gil, attributes, graph.object(i))) continue;
     chains.want(i);
     on.push_back(i);
   }
