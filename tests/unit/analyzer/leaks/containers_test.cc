@@ -90,13 +90,7 @@ TEST(Containers, WhatGrowsByLessAndLessIsNoFindingYet) {
 
 // A reference of the root that the agent gives to what atexit keeps.
 void kept_for_exit(Scene& scene, uint64_t serial, const std::string& text) {
-  testing::ReferenceSpec reference;
-  reference.tensor = scene.add(scene.plain(serial, 2048, scene.site(12)));
-  reference.root = ReferenceRoot::global;
-  reference.scope = "atexit";
-  reference.text = text;
-  scene.builder.reference(reference);
-  scene.object(reference.tensor);
+  scene.kept_as(serial, 2048, scene.site(12), {.text = text, .scope = "atexit"});
 }
 
 TEST(Containers, HandlersOfAtexitThatBecomeMore) {
@@ -133,17 +127,14 @@ struct CallSpec {
 };
 
 void in_call(Scene& scene, const CallSpec& call, uint64_t serial, int index) {
-  testing::ReferenceSpec reference;
-  reference.tensor = scene.add(scene.plain(serial, 2048, scene.site(12)));
-  reference.root = ReferenceRoot::local;
-  reference.scope = "run";
-  reference.text = "batch[" + std::to_string(index) + "]";
-  reference.holder = "list";
-  reference.thread = call.thread;
-  reference.thread_name = call.name;
-  reference.depth = call.depth;
-  scene.builder.reference(reference);
-  scene.object(reference.tensor);
+  scene.kept_as(serial, 2048, scene.site(12),
+                {.text = "batch[" + std::to_string(index) + "]",
+                 .scope = "run",
+                 .holder = "list",
+                 .root = ReferenceRoot::local,
+                 .thread = call.thread,
+                 .thread_name = call.name,
+                 .depth = call.depth});
 }
 
 constexpr CallSpec kMain = {1, "MainThread", 1}, kLoader = {2, "loader", 1}, kInner = {1, "MainThread", 2};
@@ -183,14 +174,8 @@ TEST(Containers, AListThatGrowsIsNotTheOneOfACallThatItMade) {
 }
 
 void in_main(Scene& scene, uint64_t serial, const std::string& text) {
-  testing::ReferenceSpec reference;
-  reference.tensor = scene.add(scene.plain(serial, 2048, scene.site(12)));
-  reference.root = ReferenceRoot::local;
-  reference.scope = "main";
-  reference.text = text;
-  reference.holder = "list";
-  scene.builder.reference(reference);
-  scene.object(reference.tensor);
+  scene.kept_as(serial, 2048, scene.site(12),
+                {.text = text, .scope = "main", .holder = "list", .root = ReferenceRoot::local});
 }
 
 // Three lists of one list, one dict or one set, of which one grows.
@@ -259,15 +244,12 @@ TEST(Containers, ThreadsThatBecomeMoreAreOneFinding) {
 // An entry of the list `seen` that a waiting generator has, this object.
 void in_generator(Scene& scene, uint64_t generator, uint64_t serial, int index,
                   ReferenceRoot root = ReferenceRoot::suspended) {
-  testing::ReferenceSpec reference;
-  reference.tensor = scene.add(scene.plain(serial, 2048, scene.site(12)));
-  reference.root = root;
-  reference.scope = root == ReferenceRoot::suspended ? "producer" : "list";
-  reference.text = "seen[" + std::to_string(index) + "]";
-  reference.holder = "list";
-  reference.begins_at = generator;
-  scene.builder.reference(reference);
-  scene.object(reference.tensor);
+  scene.kept_as(serial, 2048, scene.site(12),
+                {.text = "seen[" + std::to_string(index) + "]",
+                 .scope = root == ReferenceRoot::suspended ? "producer" : "list",
+                 .holder = "list",
+                 .root = root,
+                 .begins_at = generator});
 }
 
 TEST(Containers, AListThatGrowsIsNotTheOneOfAnotherGeneratorNorOfCCode) {
@@ -408,15 +390,7 @@ TEST(Containers, KeysOfADictAndMembersOfASet) {
 }
 
 void kept_in(Scene& scene, int step, const std::string& scope, const std::string& text) {
-  const uint64_t made = scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
-  testing::ReferenceSpec row;
-  row.tensor = made;
-  row.text = text;
-  row.scope = scope;
-  row.root = ReferenceRoot::global;
-  row.steps = 2;
-  scene.builder.reference(row);
-  scene.object(made);
+  scene.kept_as(serial_at(step, 10), 2048, scene.site(12), {.text = text, .scope = scope, .steps = 2});
 }
 
 TEST(Containers, WhatMoreAndMoreThreadsKeep) {
@@ -498,14 +472,11 @@ TEST(Containers, AWindowThatWasNotFullYetIsNone) {
 TEST(Containers, ObjectsThatOnlyCCodeHoldsAndThatBecomeMore) {
   Dumps run([](Scene& scene) {
     for (int step = 1; step <= scene.steps(); ++step) {
-      testing::ReferenceSpec reference;
-      reference.tensor = scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
-      reference.root = ReferenceRoot::extension;
-      reference.scope = "function";
-      reference.text = "closure of function: scores";
-      reference.begins_at = 0x7f00 + uint64_t(step) * 64;
-      scene.builder.reference(reference);
-      scene.object(reference.tensor);
+      scene.kept_as(serial_at(step, 10), 2048, scene.site(12),
+                    {.text = "closure of function: scores",
+                     .scope = "function",
+                     .root = ReferenceRoot::extension,
+                     .begins_at = 0x7f00 + uint64_t(step) * 64});
     }
   });
   ASSERT_THAT(run.kinds(), ElementsAre("container"));
@@ -517,18 +488,11 @@ TEST(Containers, ObjectsThatOnlyCCodeHoldsAndThatBecomeMore) {
 TEST(Containers, ModulesThatBecomeMore) {
   Dumps run([](Scene& scene) {
     for (int step = 1; step <= scene.steps(); ++step) {
-      testing::ReferenceSpec reference;
-      reference.tensor = scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
-      reference.root = ReferenceRoot::global;
-      reference.scope = "config_" + std::to_string(step);
-      reference.text = "anchors";
-      reference.begins_at = 0x7f00 + uint64_t(step) * 64;
-      scene.builder.reference(reference);
-      scene.object(reference.tensor);
-      reference.tensor = scene.add(scene.plain(serial_at(step, 20), 1024, scene.site(13)));
-      reference.text = "weights";
-      scene.builder.reference(reference);
-      scene.object(reference.tensor);
+      testing::ReferenceSpec variable{
+          .text = "anchors", .scope = "config_" + std::to_string(step), .begins_at = 0x7f00 + uint64_t(step) * 64};
+      scene.kept_as(serial_at(step, 10), 2048, scene.site(12), variable);
+      variable.text = "weights";
+      scene.kept_as(serial_at(step, 20), 1024, scene.site(13), variable);
     }
   });
   ASSERT_THAT(run.kinds(), ElementsAre("container"));
@@ -572,14 +536,8 @@ TEST(Containers, OfOneObjectThatAreFedTogether) {
 TEST(Containers, OutputsOfCellsAreWhatANotebookKeeps) {
   Dumps run([](Scene& scene) {
     for (int step = 1; step <= scene.steps(); ++step) {
-      testing::ReferenceSpec output;
-      output.tensor = scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
-      output.root = ReferenceRoot::global;
-      output.scope = "__main__";
-      output.text = "_oh[" + std::to_string(step) + "]";
-      output.steps = 2;
-      scene.builder.reference(output);
-      scene.object(output.tensor);
+      scene.kept_as(serial_at(step, 10), 2048, scene.site(12),
+                    {.text = "_oh[" + std::to_string(step) + "]", .scope = "__main__", .steps = 2});
     }
   });
   ASSERT_THAT(run.kinds(), ElementsAre("container"));
@@ -655,19 +613,12 @@ TEST(Containers, EntriesOfAModuleDict) {
 // Of an object, and of a module that is imported; not of the main script, whose variables have names by hand.
 TEST(Containers, AttributesOfOneObjectByAnyName) {
   const auto name = [](int step) { return std::string(size_t(step), 'w'); };
-  for (const auto& [before, beginning] : {std::pair("bank.", 0), {"", 77}, {"", 0}}) {
+  for (const auto& [before, beginning] : {std::pair("bank.", uint64_t{0}), {"", 77}, {"", 0}}) {
     Dumps run([&, before = before, beginning = beginning](Scene& scene) {
       scene.kept(serial_at(0, 1), 2048, scene.site(1), "model.weight");
       for (int step = 1; step <= scene.steps(); ++step) {
-        testing::ReferenceSpec reference;
-        reference.tensor = scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(12)));
-        scene.object(reference.tensor);
-        reference.text = before + name(step);
-        reference.scope = "train.py";
-        reference.root = ReferenceRoot::global;
-        reference.steps = 1;
-        reference.begins_at = beginning;
-        scene.builder.reference(reference);
+        scene.kept_as(serial_at(step, 10), 2048, scene.site(12),
+                      {.text = before + name(step), .scope = "train.py", .steps = 1, .begins_at = beginning});
       }
     });
     if (*before == 0 && beginning == 0) {

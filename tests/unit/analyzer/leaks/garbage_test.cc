@@ -153,13 +153,10 @@ TEST(Garbage, AChainOfExceptionsIsKeptByWhoKeepsTheFirst) {
       [](Scene& scene) {
         std::string kept = "train.py: last";
         for (int i = 0; i < 4; ++i) {
-          testing::ReferenceSpec row;
-          row.tensor = scene.add(scene.plain(10 + uint64_t(i) * 10, kLarge, scene.site(8)));
-          row.text = "batch";
-          row.scope = (i == 0 ? "ValueError in fail (" : "OSError in send (") + kept + ")";
-          row.root = ReferenceRoot::traceback;
-          scene.builder.reference(row);
-          scene.object(row.tensor);
+          scene.kept_as(10 + uint64_t(i) * 10, kLarge, scene.site(8),
+                        {.text = "batch",
+                         .scope = (i == 0 ? "ValueError in fail (" : "OSError in send (") + kept + ")",
+                         .root = ReferenceRoot::traceback});
           kept += i % 2 == 0 ? ".__cause__" : ".__context__";
         }
       },

@@ -99,6 +99,14 @@ class Scene {
     return made;
   }
 
+  // The same of any reference; its `tensor` is set.
+  uint64_t kept_as(uint64_t serial, int64_t floats, uint32_t site, ReferenceSpec row) {
+    row.tensor = add(plain(serial, floats, site));
+    builder.reference(row);
+    object(row.tensor);
+    return row.tensor;
+  }
+
   // A node of the graph that was made with this serial.
   uint32_t node(uint64_t serial, const char* class_name, const std::vector<uint32_t>& inputs = {}) {
     GraphNodeSpec spec;

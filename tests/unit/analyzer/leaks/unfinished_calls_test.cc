@@ -54,15 +54,12 @@ TEST(UnfinishedCalls, VariablesOfOneFunctionAreOneFinding) {
 TEST(UnfinishedCalls, OfGeneratorsThatADictKeeps) {
   const auto generators = [](Scene& scene) {
     for (int step = 1; step <= scene.steps(); ++step) {
-      testing::ReferenceSpec variable;
-      variable.tensor = scene.add(scene.plain(serial_at(step, 10), 2048, scene.site(18, "windows")));
-      variable.root = ReferenceRoot::suspended;
-      variable.scope = "windows (serve.py: streams['client" + std::to_string(step) + "'])";
-      variable.text = "frames";
-      variable.steps = 1;
-      variable.begins_at = 0x7f0000000000 + uint64_t(step) * 64;
-      scene.builder.reference(variable);
-      scene.object(variable.tensor);
+      scene.kept_as(serial_at(step, 10), 2048, scene.site(18, "windows"),
+                    {.text = "frames",
+                     .scope = "windows (serve.py: streams['client" + std::to_string(step) + "'])",
+                     .root = ReferenceRoot::suspended,
+                     .steps = 1,
+                     .begins_at = 0x7f0000000000 + uint64_t(step) * 64});
     }
   };
   EXPECT_THAT(Dumps(generators, {10, 20}).kinds(), ElementsAre("unfinished-calls"));
