@@ -123,6 +123,7 @@ void find_container(LeakAnalysis& analysis, const Series& series) {
   LeakFinding finding;
   finding.kind = of_module(series) ? LeakKind::module_cache : LeakKind::container;
   finding.holders = {analysis.label(series)};
+  finding.places = analysis.places_of(series);
   finding.advice = of_module(series) ? Advice::bound_cache : Advice::bound_container;
   const size_t left = series.growth.first.size() - count_surviving(series.growth.first, series.growth.kept);
   // A few that were there by chance, as what the step worked with, are no sign of it.

@@ -73,6 +73,20 @@ bool rests_on_growth(LeakKind kind) {
   }
 }
 
+namespace {
+
+bool leads_into(const std::string& outer, const std::string& inner) {
+  if (!inner.starts_with(outer)) return false;
+  return inner.size() == outer.size() || std::string_view(".[{ ").find(inner[outer.size()]) != std::string_view::npos;
+}
+
+}  // namespace
+
+bool same_container(const HolderPlace& a, const HolderPlace& b) {
+  return a.root == b.root && a.scope == b.scope && a.begin == b.begin &&
+         (leads_into(a.text, b.text) || leads_into(b.text, a.text));
+}
+
 bool in_bytes(FactKind kind) {
   switch (kind) {
     case FactKind::retained:

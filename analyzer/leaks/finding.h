@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dump/references.h"
 #include "leaks/growth.h"
 #include "symbols/places.h"
 
@@ -147,10 +148,11 @@ enum class Advice : uint8_t {
   bound_earlier_data,
   optimize_or_freeze,
   cast_on_use,
-  process_part,      // LeakFinding::process_part says which
-  stop_profiler,     // of torch, which is on
-  look_in_children,  // that have no dumps among these
-  bound_cpp_objects  // a container of objects of C++ that grows in step
+  process_part,         // LeakFinding::process_part says which
+  stop_profiler,        // of torch, which is on
+  look_in_children,     // that have no dumps among these
+  bound_cpp_objects,    // a container of objects of C++ that grows in step
+  empty_opaque_objects  // of which nobody knows what memory they have
 };
 
 // Memory that was made at one line.
@@ -179,9 +181,19 @@ struct OfChildren {
   std::string source;  // the line
 };
 
+// Where a container is: what a reference or a row of a container says of it, in the last dump.
+struct HolderPlace {
+  uint8_t root = 0;
+  std::string scope, text;  // "history[3].state"
+  Beginning begin{};
+};
+// Whether one is the other, or leads into it or out of it: "history" and "history[3].state".
+bool same_container(const HolderPlace& a, const HolderPlace& b);
+
 struct LeakFinding {
   LeakKind kind = LeakKind::container;
   std::vector<std::string> holders;  // names, the largest first: "train.py: losses[0..95]", "model.scale"
+  std::vector<HolderPlace> places;   // where these are, as far as they are containers or variables
   std::vector<DtypePair> pairs;      // two_dtypes
   std::vector<CycleLink> cycle;      // graph_cycle
   uint32_t closed_at = 0;            // likewise: where the tensor was made that closes the cycle, a site; 0: not known

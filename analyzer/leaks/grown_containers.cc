@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "leaks/growth.h"
@@ -67,6 +68,7 @@ std::vector<Found> all_containers(const std::vector<View>& views) {
       const ObjectContainer named = named_part(row);
       growth.name = full_name(named);
       growth.short_name = named.line();
+      growth.place = {row.root, row.scope, row.text, row.begin};
       if (!row.cpp_type.empty()) growth.cpp_type = row.cpp_type;
     }
   }
@@ -88,9 +90,10 @@ std::vector<const Found*> outermost(const std::vector<const Found*>& some) {
   return result;
 }
 
-// The container itself, or those inside it that have most of what it grew by.
+// The container itself, or a few inside it that have most of what it grew by.
 void add_innermost(const Found& outer, const std::vector<const Found*>& some, std::vector<ContainerGrowth>& out) {
   constexpr int64_t kMost = 3, kOf = 4;
+  constexpr size_t kFew = 3;
   std::vector<const Found*> inside;
   for (const Found* each : some) {
     if (is_inside(each->place, outer.place)) inside.push_back(each);
@@ -98,7 +101,7 @@ void add_innermost(const Found& outer, const std::vector<const Found*>& some, st
   const std::vector<const Found*> parts = outermost(inside);
   int64_t sum = 0;
   for (const Found* part : parts) sum += part->growth.added_bytes();
-  if (parts.empty() || sum * kOf < outer.growth.added_bytes() * kMost) {
+  if (parts.empty() || parts.size() > kFew || sum * kOf < outer.growth.added_bytes() * kMost) {
     out.push_back(outer.growth);
     return;
   }
@@ -159,19 +162,35 @@ std::vector<ContainerGrowth> grown_containers(const std::vector<View>& views) {
   return result;
 }
 
+std::vector<std::string> opaque_objects(const std::vector<View>& views) {
+  constexpr size_t kFew = 3;
+  std::map<std::tuple<uint8_t, std::string, std::string, Beginning, std::string>, size_t> dumps_with;
+  std::vector<std::string> names;
+  for (const View& view : views) {
+    for (const ObjectContainer& row : view.dump.references.containers) {
+      const bool opaque = row.bytes == 0 && row.entries == 0 && row.cpp_objects == 1;
+      if (!opaque || ++dumps_with[{row.root, row.scope, row.text, row.begin, row.cpp_type}] < views.size()) continue;
+      names.push_back(row.line() + " (" + row.cpp_type + ")");
+    }
+  }
+  return names.size() > kFew ? std::vector<std::string>() : names;
+}
+
 std::vector<ContainerGrowth> containers_in_step(const std::vector<View>& views, const std::vector<uint64_t>& counts) {
   std::vector<Found> all = all_containers(views);
   std::erase_if(all, [&](const Found& found) { return !in_step(found.growth.cpp_objects, counts); });
   return innermost(all);
 }
 
+bool grows_in_proportion(const ContainerGrowth& container, const std::vector<uint64_t>& bytes) {
+  return bytes.size() > 2 && bytes.back() > bytes.front() && grows(container.cpp_objects) &&
+         in_proportion(container.cpp_objects, bytes);
+}
+
 std::vector<ContainerGrowth> containers_in_proportion(const std::vector<View>& views,
                                                       const std::vector<uint64_t>& bytes) {
-  if (views.size() < 3 || bytes.back() <= bytes.front()) return {};
   std::vector<Found> all = all_containers(views);
-  std::erase_if(all, [&](const Found& found) {
-    return !grows(found.growth.cpp_objects) || !in_proportion(found.growth.cpp_objects, bytes);
-  });
+  std::erase_if(all, [&](const Found& found) { return !grows_in_proportion(found.growth, bytes); });
   return innermost(all);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Containers of plain Python objects, compared from dump to dump: which grew in every interval, and which got more
-// objects of C++ in step with something else that grew.
+// objects of C++ in step with something else that grew; and which objects have memory that nobody knows.
 //
 // Context: any.
 #pragma once
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "leaks/finding.h"
 #include "memory/grouping.h"
 
 namespace tensorscope::analyzer {
@@ -17,6 +18,7 @@ namespace tensorscope::analyzer {
 struct ContainerGrowth {
   std::string name;        // "train.py: rows (list of dict)"
   std::string short_name;  // "train.py: rows"
+  HolderPlace place;
   std::vector<uint64_t> bytes, entries, cpp_objects;
   std::string cpp_type;
 
@@ -26,8 +28,8 @@ struct ContainerGrowth {
 };
 
 // Those that became larger in every interval, the largest growth first. None is part of another: of a container and
-// what it has inside, it is the inner ones where these have three quarters of the growth or more. Empty where a dump
-// has no rows of containers, or not those of all of Python.
+// what it has inside, it is the inner ones where these are a few and have three quarters of the growth or more. Empty
+// where a dump has no rows of containers, or not those of all of Python.
 std::vector<ContainerGrowth> grown_containers(const std::vector<View>& views);
 
 // Those whose objects of C++ became more in every interval by as many as `counts` did, or by a multiple or a fraction
@@ -35,9 +37,15 @@ std::vector<ContainerGrowth> grown_containers(const std::vector<View>& views);
 // that have each other inside.
 std::vector<ContainerGrowth> containers_in_step(const std::vector<View>& views, const std::vector<uint64_t>& counts);
 
-// Those whose objects of C++ became more in each of several intervals, with about as many of `bytes` for each of them;
-// at most three, likewise.
+// Whether a container's objects of C++ became more in each of several intervals, with about as many of `bytes` for each
+// of them.
+bool grows_in_proportion(const ContainerGrowth& container, const std::vector<uint64_t>& bytes);
+// Those that do; at most three, likewise.
 std::vector<ContainerGrowth> containers_in_proportion(const std::vector<View>& views,
                                                       const std::vector<uint64_t>& bytes);
+
+// Objects of extensions' code that a variable of the program led to in every dump, "train.py: db (Connection)": what
+// they have of memory Python does not know. Where a dump has more than a few, nothing follows: empty.
+std::vector<std::string> opaque_objects(const std::vector<View>& views);
 
 }  // namespace tensorscope::analyzer

@@ -5,27 +5,23 @@
 #include <unordered_map>
 
 #include "leaks/step_ends.h"
+#include "memory/run_growth.h"
 
 namespace tensorscope::analyzer {
 
-bool grows(const std::vector<uint64_t>& values) {
-  for (size_t i = 1; i < values.size(); ++i) {
-    if (values[i] <= values[i - 1]) return false;
-  }
-  return values.size() > 1;
+namespace {
+
+int64_t run_grew_by(const std::vector<View>& views) {
+  const History& history = views.back().dump.history;
+  if (!history.present() || history.devices.empty()) return 0;
+  if (run_growth(history, fastest_growing(history)).kind != GrowthKind::grew) return 0;
+  return std::max<int64_t>(0, int64_t(views.back().selection.bytes() - views.front().selection.bytes()));
 }
 
-bool grows_evenly(const std::vector<uint64_t>& values) {
-  if (values.size() < 3 || !grows(values)) return false;
-  uint64_t least = UINT64_MAX, most = 0;
-  for (size_t i = 1; i < values.size(); ++i) {
-    least = std::min(least, values[i] - values[i - 1]);
-    most = std::max(most, values[i] - values[i - 1]);
-  }
-  return least >= most / 2;
-}
+}  // namespace
 
-Timeline::Timeline(const std::vector<View>& views) : running_since_(running_since(views.back().dump)) {
+Timeline::Timeline(const std::vector<View>& views)
+    : running_since_(running_since(views.back().dump)), run_grew_by_(run_grew_by(views)) {
   for (const View& view : views) taken_.push_back(view.dump.process.snapshot_serial);
 }
 
@@ -61,9 +57,17 @@ bool Timeline::is_accumulating(const Growth& growth) const {
   return every_interval(growth) && spread(growth.kept) && !comes_and_goes(growth) && !may_be_a_window(growth);
 }
 
-// Two dumps cannot tell a window of the last entries that was not full yet from a queue that becomes longer.
+// What two dumps cannot tell, a history can: memory that grew at every part of the run, by no more than twice of this.
+bool Timeline::the_run_grew_by(const Growth& growth) const {
+  return run_grew_by_ > 0 && growth.added_bytes() * 2 > run_grew_by_;
+}
+
+// Two dumps cannot tell a window of the last entries that was not full yet from a queue that becomes longer; nor what
+// is exchanged in a full container, where more left than it grew by.
 bool Timeline::may_be_a_window(const Growth& growth) const {
-  return weak() && count_surviving(growth.first, growth.kept) * 2 < growth.first.size();
+  if (!weak() || the_run_grew_by(growth)) return false;
+  const size_t stayed = count_surviving(growth.first, growth.kept), left = growth.first.size() - stayed;
+  return stayed * 2 < growth.first.size() || int64_t(left) > growth.added();
 }
 
 bool Timeline::slows_down(const std::vector<uint64_t>& values) const {

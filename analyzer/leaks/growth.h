@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "memory/grouping.h"
+#include "memory/growing_values.h"
 
 namespace tensorscope::analyzer {
 
@@ -24,11 +25,6 @@ struct Growth {
   int64_t added() const { return count.empty() ? 0 : int64_t(count.back() - count.front()); }
   int64_t added_bytes() const { return bytes.empty() ? 0 : int64_t(bytes.back() - bytes.front()); }
 };
-
-// Each value is larger than the one before; false for fewer than two.
-bool grows(const std::vector<uint64_t>& values);
-// Likewise for three and more, by increments of which the smallest is at least half of the largest.
-bool grows_evenly(const std::vector<uint64_t>& values);
 
 class Timeline {
  public:
@@ -54,10 +50,12 @@ class Timeline {
  private:
   bool slows_down(const std::vector<uint64_t>& values) const;
   bool may_be_a_window(const Growth& growth) const;
+  bool the_run_grew_by(const Growth& growth) const;
   bool any_of_an_ended_step(const std::vector<uint64_t>& serials) const;
 
   std::vector<uint64_t> taken_;  // newest serial of each dump
   uint64_t running_since_;       // as of the last dump; 0: not known
+  int64_t run_grew_by_;          // from the first dump to the last; 0: its history shows no growth all the time
 };
 
 // Where dumps at different phases of a step hide growth, `growth` becomes `ended`: the numbers without what the step

@@ -73,6 +73,7 @@ LeakFinding finding_of(const LeakAnalysis& analysis, const Series& series, Graph
   LeakFinding finding;
   finding.kind = saved ? LeakKind::accumulated_graph : LeakKind::graph_nodes;
   finding.holders = {analysis.label(series)};
+  finding.places = analysis.places_of(series);
   finding.scalars = all_scalars(analysis.last().dump, series.members.back());
   finding.growth = graph.bytes;
   finding.bytes = graph.bytes.bytes.back();
@@ -267,6 +268,21 @@ bool goes_on_without(const LeakAnalysis& analysis, const Chain& chain, const Cha
   return false;
 }
 
+// Attributes and entries that lead to the same graph, as a mean that was computed from the sum: what stays where it is
+// until something else is assigned. A plain variable of the step is assigned anew in the next.
+void note_other_chains(const LeakAnalysis& analysis, const Chain& chain, const std::vector<const Chain*>& together,
+                       LeakFinding& finding) {
+  const uint64_t alone = analysis.retention().only_by(chain.series->members.back()).bytes;
+  if (alone * 2 >= finding.bytes) return;
+  std::vector<std::string> names;
+  for (const Chain* other : together) {
+    const bool plain = other->series->example.text.find_first_of(".[") == std::string::npos;
+    if (other != &chain && !plain) names.push_back(analysis.label(*other->series));
+  }
+  finding.also_held_by = merged_names(names);
+  finding.frees_alone = alone;
+}
+
 LeakFinding chain_finding(const LeakAnalysis& analysis, const Chain& chain, const std::vector<Chain>& all) {
   const std::vector<const Chain*> together = together_with(chain, all);
   GraphGrowth graph = graph_growth(analysis, members_of(analysis, together));
@@ -274,6 +290,7 @@ LeakFinding chain_finding(const LeakAnalysis& analysis, const Chain& chain, cons
   LeakFinding finding = finding_of(analysis, *chain.series, graph, saved);
   if (sum) {
     finding.advice = Advice::add_value;
+    note_other_chains(analysis, chain, together, finding);
     return finding;
   }
   finding.kind = LeakKind::state_not_detached;

@@ -413,6 +413,26 @@ void LeakAnalysis::each_reference(const Series& series,
   }
 }
 
+std::vector<HolderPlace> LeakAnalysis::places_of(const Series& series) const {
+  constexpr size_t kMost = 64;
+  std::vector<HolderPlace> places;
+  std::set<std::string> known;
+  each_reference(series, [&](uint32_t, const Reference& row) {
+    std::string entry = entry_of(row.text);
+    if (known.size() == kMost || !known.insert(entry).second) return;
+    places.push_back({row.root, row.scope, std::move(entry), row.begin});
+  });
+  return places;
+}
+
+LeakFinding* LeakAnalysis::finding_of(const HolderPlace& container) {
+  const auto found = std::ranges::find_if(findings_, [&](const LeakFinding& finding) {
+    return std::ranges::any_of(finding.places,
+                               [&](const HolderPlace& place) { return same_container(place, container); });
+  });
+  return found == findings_.end() ? nullptr : &*found;
+}
+
 bool profiler_is_on(const std::vector<View>& views) {
   return std::ranges::all_of(views, [](const View& view) { return !view.dump.references.profilers.empty(); });
 }

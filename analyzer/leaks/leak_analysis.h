@@ -67,9 +67,13 @@ class LeakAnalysis {
   void explain(std::span<const uint32_t> nodes) {
     for (uint32_t node : nodes) nodes_explained_[node] = true;
   }
+  // The first finding about this container, or about what it is in or has in it; null: there is none.
+  LeakFinding* finding_of(const HolderPlace& container);
   std::vector<LeakFinding> take_findings() { return std::move(findings_); }
   std::vector<Remark> take_remarks() { return std::move(remarks_); }
 
+  // Where its entries are: a few of them, which lead to what has them.
+  std::vector<HolderPlace> places_of(const Series& series) const;
   // "train.py: losses[0..95]": the names of a series in the last dump.
   std::string label(const Series& series) const;
   // Bytes of the storages that these tensors lie in, each once.

@@ -81,6 +81,13 @@ uint32_t gradient_of(const Dump& dump, uint32_t tensor) {
   return kNone;
 }
 
+// A gradient that was made in an earlier step, and never added to, is what is left of a former training.
+bool is_left_over(const Dump& dump, uint32_t gradient) {
+  const Steps& steps = dump.steps;
+  if (gradient == kNone || dump.tensors[gradient].version != 0 || steps.ends.size() < 2) return false;
+  return dump.tensors[gradient].serial <= steps.ends[steps.ends.size() - 2];
+}
+
 // Mixed precision: the optimizer has a copy of it in another dtype.
 bool has_master(const Dump& dump, const std::vector<uint32_t>& optimized, uint32_t tensor) {
   return std::any_of(optimized.begin(), optimized.end(), [&](uint32_t other) {
@@ -213,7 +220,7 @@ void find_stray_leaves(LeakAnalysis& analysis) {
   for (uint32_t i = 0; i < dump.tensors.size() && !optimized.empty(); ++i) {
     if (!analysis.last().selection.tensor(i) || !gathers(dump, i) || has_master(dump, optimized, i)) continue;
     if (analysis.explained(i) || !has_memory(analysis.last(), i)) continue;
-    if (outlives_a_step(analysis, i)) stray.push_back(i);
+    if (outlives_a_step(analysis, i) && !is_left_over(dump, gradient_of(dump, i))) stray.push_back(i);
   }
   if (stray.empty()) return;
   LeakFinding finding;

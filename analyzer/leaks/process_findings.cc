@@ -14,6 +14,8 @@ constexpr int64_t kMiB = 1 << 20;
 constexpr int64_t kMinEach = 8 * kMiB;   // in each of several intervals
 constexpr int64_t kMinEven = 1 * kMiB;   // likewise, where it is about the same in each
 constexpr int64_t kMinOnce = 64 * kMiB;  // in a single one
+// Likewise, where something is known to have it: what containers have is counted object by object.
+constexpr int64_t kMinExact = 128 << 10;
 
 struct Increments {
   int64_t least = INT64_MAX, most = 0;
@@ -32,9 +34,9 @@ bool grows_enough(const std::vector<int64_t>& bytes) {
 }
 
 // Of what was allocated to the byte: what nothing keeps varies by some 20 KiB from dump to dump.
-bool grows_evenly_enough(const std::vector<int64_t>& bytes) {
+bool grows_evenly_enough(const std::vector<int64_t>& bytes, int64_t least = kMinEven) {
   const Increments all = increments_of(bytes);
-  return bytes.size() > 2 && all.least >= kMinEven && all.least >= all.most / 2;
+  return bytes.size() > 2 && all.least >= least && all.least >= all.most / 2;
 }
 
 Growth growth_of(const std::vector<int64_t>& bytes) {
@@ -90,6 +92,12 @@ void name_cpp_objects(LeakFinding& finding, const std::vector<View>& views) {
   }
 }
 
+// What neither containers nor objects that become more explain: objects that are there all the time.
+void name_opaque_objects(LeakFinding& finding, const std::vector<View>& views) {
+  finding.holders = opaque_objects(views);
+  if (!finding.holders.empty()) finding.advice = Advice::empty_opaque_objects;
+}
+
 // The holders of a finding, whose growth is theirs from now on.
 class Holders {
  public:
@@ -131,16 +139,28 @@ class Holders {
 // Containers that grew, where these have half of what grew outside of tensors or more: they are the holder. Where they
 // have less they are evidence.
 void name_holders(LeakFinding& finding, const std::vector<View>& views, const std::vector<ContainerGrowth>& grown) {
-  constexpr int64_t kSmallPart = 16;
+  constexpr int64_t kSmallPart = 16, kTenth = 10;
   const int64_t all = finding.growth.added_bytes();
   Holders holders(finding, views.size());
   for (const ContainerGrowth& container : grown) {
     if (container.added_bytes() * kSmallPart < all || holders.full()) break;
     holders.add(container);
   }
-  if (finding.holders.empty()) return name_cpp_objects(finding, views);
+  if (finding.holders.empty()) {
+    name_cpp_objects(finding, views);
+    if (finding.holders.empty()) name_opaque_objects(finding, views);
+    return;
+  }
   const int64_t rest = std::max<int64_t>(0, all - holders.added_bytes());
   finding.evidence.push_back({FactKind::in_no_container, {uint64_t(rest)}});
+  // Objects of C++ in the container may have the rest, which Python does not know.
+  const auto has_all = [&](const ContainerGrowth& container) {
+    return container.name == finding.holders.front() && grows_in_proportion(container, finding.growth.bytes);
+  };
+  if (rest * kTenth > all && finding.holders.size() == 1 && std::ranges::any_of(grown, has_all)) {
+    finding.advice = Advice::bound_cpp_objects;
+    return;
+  }
   if (rest * 2 <= all) return holders.take_growth();
   finding.holders.clear();
   name_cpp_objects(finding, views);
@@ -152,12 +172,27 @@ bool name_exact_holders(LeakFinding& finding, const std::vector<View>& views,
                         const std::vector<ContainerGrowth>& grown) {
   Holders holders(finding, views.size());
   for (const ContainerGrowth& container : grown) {
-    if (grows_evenly_enough({container.bytes.begin(), container.bytes.end()}) && !holders.full())
+    if (grows_evenly_enough({container.bytes.begin(), container.bytes.end()}, kMinExact) && !holders.full())
       holders.add(container);
   }
   if (finding.holders.empty()) return false;
   holders.take_growth();
   return true;
+}
+
+// What the containers of other findings have outside of tensors is theirs. Returns how much that is; `containers` has
+// the others afterwards.
+int64_t leave_to_other_findings(LeakAnalysis& analysis, std::vector<ContainerGrowth>& containers) {
+  int64_t sum = 0;
+  std::erase_if(containers, [&](const ContainerGrowth& container) {
+    LeakFinding* finding = analysis.finding_of(container.place);
+    if (finding == nullptr) return false;
+    if (container.added_bytes() >= kMinExact)
+      finding->evidence.push_back({FactKind::container_bytes, container.bytes, container.short_name});
+    sum += container.added_bytes();
+    return true;
+  });
+  return sum;
 }
 
 }  // namespace
@@ -172,7 +207,7 @@ void find_process_memory(LeakAnalysis& analysis) {
     requested.push_back(one.requested());
     exact.push_back(one.requested() - one.other_private());
   }
-  const std::vector<ContainerGrowth> containers = grown_containers(views);
+  std::vector<ContainerGrowth> containers = grown_containers(views);
   LeakFinding finding;
   finding.kind = LeakKind::process_memory;
   const Grown grown = parts_that_grew(memory);
@@ -180,10 +215,14 @@ void find_process_memory(LeakAnalysis& analysis) {
   finding.bytes = finding.growth.bytes.back();
   finding.advice = Advice::process_part;
   finding.process_part = grown.most;
+  const int64_t of_others = leave_to_other_findings(analysis, containers);
+  if (of_others * 2 > finding.growth.added_bytes()) return;
   if (grows_enough(requested) || grows_evenly_enough(exact)) {
     name_holders(finding, views, containers);
   } else if (!name_exact_holders(finding, views, containers)) {
-    return;
+    if (!grows_evenly_enough(exact, kMinExact)) return;
+    name_cpp_objects(finding, views);
+    if (finding.holders.empty()) return;
   }
   for (Fact& part : process_growth(views).parts) finding.evidence.push_back(std::move(part));
   analysis.add(std::move(finding));

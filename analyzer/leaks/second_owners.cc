@@ -2,6 +2,7 @@
 #include "leaks/second_owners.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,42 +13,71 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-// An entry of the same container may hold a tensor that another one holds, as the state before and after a transition.
-bool is_in_container(const Reference& row, const Series& series) {
-  if (row.root != series.example.root || scope_form(row) != scope_form(series.example)) return false;
-  const std::string form = without_indexes(row.text);
-  const auto has_it = [&](const std::string& own) {
-    return fits(form, own) || container_of(form) == container_of(own);
-  };
-  return series.of_beginning(row) && (has_it(series.form) || std::ranges::any_of(series.joined, has_it));
-}
+// What of a series' texts is the same for all its entries: "stores['default'].jobs[" of
+// "stores['default'].jobs[3].args" and its neighbours, where the form has "stores[".
+class OwnContainers {
+ public:
+  OwnContainers(const LeakAnalysis& analysis, const Series& series) : series_(series) {
+    std::map<std::string, CommonIndexes> common;
+    for (const uint32_t tensor : series.members.back()) {
+      for (const Reference& row : analysis.last().dump.references.of(tensor)) {
+        const std::string form = without_indexes(row.text);
+        if (is_of_series(row) && has_form(form)) common.try_emplace(form, form).first->second.add(row.text);
+      }
+    }
+    for (const auto& [form, indexes] : common) {
+      const std::string text = indexes.text();
+      begins_.push_back(container_of(text.find('*') == std::string::npos ? form : text));
+    }
+  }
 
-// Whether a part of a chain that leads through the container lies behind it: to empty the container does not cut what
-// else leads there. What leads to the container itself makes no difference.
-bool is_behind_container(const std::string& text, const Series& series) {
-  const std::string form = without_indexes(text);
-  const auto has_it = [&](const std::string& own) {
-    const std::string container = container_of(own);
-    return form.size() > container.size() && form.starts_with(container);
-  };
-  return has_it(series.form) || std::ranges::any_of(series.joined, has_it);
-}
+  // An entry of the same container may hold a tensor that another one holds, as the state before and after a
+  // transition.
+  bool has(const Reference& row) const {
+    return is_of_series(row) && (has_form(without_indexes(row.text)) || is_behind(row.text, 0));
+  }
+  // Whether a part of a chain that leads through a container lies behind it: to empty the container does not cut what
+  // else leads there. What leads to the container itself makes no difference.
+  bool is_behind(const std::string& text, size_t more = 1) const {
+    const std::string numberless = without_indexes(text);
+    return std::ranges::any_of(begins_, [&](const std::string& begin) {
+      const auto leads = [&](const std::string& way) {
+        return way.size() >= begin.size() + more && way.starts_with(begin);
+      };
+      return leads(text) || leads(numberless);
+    });
+  }
+
+ private:
+  bool is_of_series(const Reference& row) const {
+    return row.root == series_.example.root && scope_form(row) == scope_form(series_.example) &&
+           series_.of_beginning(row);
+  }
+  bool has_form(const std::string& form) const {
+    const auto fits_it = [&](const std::string& own) { return fits(form, own); };
+    return fits_it(series_.form) || std::ranges::any_of(series_.joined, fits_it);
+  }
+
+  const Series& series_;
+  std::vector<std::string> begins_;
+};
 
 // Calls f for each other way to something between the container and the tensor.
 template <typename F>
-void each_other_way(const References& references, const Reference& row, const Series& series, F f) {
+void each_other_way(const References& references, const Reference& row, const OwnContainers& containers, F f) {
   uint32_t place = row.shared;
   for (size_t left = references.shared.size(); place < references.shared.size() && left > 0; --left) {
     const SharedEntry& entry = references.shared[place];
     place = entry.above;
-    if (!is_behind_container(entry.text, series)) continue;
+    if (!containers.is_behind(entry.text)) continue;
     for (const Reference& other : entry.others) f(other);
   }
 }
 
+constexpr size_t kShown = 3;
+
 // Those that refer to much of it: a variable of the current step refers to one entry, and goes by itself.
 std::string names_of(const rules::NameForms& others, uint64_t whole) {
-  constexpr size_t kShown = 3;
   constexpr uint64_t kEighth = 8;
   std::string text;
   size_t number = 0;
@@ -66,22 +96,26 @@ void note_second_owners(const LeakAnalysis& analysis, const Series& series, Leak
   const References& references = last.dump.references;
   const std::vector<uint32_t>& members = series.members.back();
   std::vector<uint32_t> stay, go;
-  rules::NameForms others;
+  rules::NameForms others, containers_of_others;
+  const OwnContainers containers(analysis, series);
   for (const uint32_t tensor : members) {
     const uint64_t bytes = last.accounts.items()[last.accounts.item_of_tensor(tensor)].bytes;
     bool stays = false;
     const auto note = [&](const Reference& other) {
       if (!holds(other)) return;
       others.add(other.line(), bytes);
+      Reference any_entry = other;
+      any_entry.text = without_indexes(other.text);
+      containers_of_others.add(any_entry.line(), bytes);
       stays = true;
     };
     for (const Reference& row : references.of(tensor)) {
-      if (!is_in_container(row, series)) {
+      if (!containers.has(row)) {
         note(row);
         continue;
       }
-      each_other_way(references, row, series, [&](const Reference& other) {
-        if (!is_in_container(other, series)) note(other);
+      each_other_way(references, row, containers, [&](const Reference& other) {
+        if (!containers.has(other)) note(other);
       });
     }
     (stays ? stay : go).push_back(tensor);
@@ -89,7 +123,8 @@ void note_second_owners(const LeakAnalysis& analysis, const Series& series, Leak
   const size_t dump = analysis.dumps() - 1;
   const uint64_t left = analysis.bytes_of(dump, stay);
   if (left == 0 || left * kQuarter < analysis.bytes_of(dump, members)) return;
-  finding.also_held_by = names_of(others, analysis.bytes_of(dump, members));
+  finding.also_held_by =
+      names_of(others.size() > kShown ? containers_of_others : others, analysis.bytes_of(dump, members));
   finding.frees_alone = analysis.retention().only_by(go).bytes;
 }
 

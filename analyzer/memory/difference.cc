@@ -8,6 +8,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "memory/growing_values.h"
+
 namespace tensorscope::analyzer {
 
 namespace {
@@ -263,17 +265,6 @@ Movement by_kind(const View& from, const View& to) {
   return result;
 }
 
-bool is_steady(const std::vector<uint64_t>& bytes) {
-  if (bytes.size() < 3) return false;
-  uint64_t least = UINT64_MAX, most = 0;
-  for (size_t i = 1; i < bytes.size(); ++i) {
-    if (bytes[i] <= bytes[i - 1]) return false;
-    least = std::min(least, bytes[i] - bytes[i - 1]);
-    most = std::max(most, bytes[i] - bytes[i - 1]);
-  }
-  return least >= most / 4;
-}
-
 bool varies(const std::vector<uint64_t>& values) {
   return std::any_of(values.begin(), values.end(), [&](uint64_t value) { return value != values.front(); });
 }
@@ -324,7 +315,7 @@ Difference difference(const std::vector<View>& views, GroupBy by) {
   }
   for (auto& [key, change] : changes) {
     if (!varies(change.bytes) && !varies(change.tensors)) continue;
-    change.steady = is_steady(change.bytes);
+    change.steady = grows_evenly(change.bytes);
     result.changes.push_back(std::move(change));
   }
   std::sort(result.changes.begin(), result.changes.end(), comes_before);

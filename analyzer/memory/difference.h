@@ -60,9 +60,7 @@ struct Difference {
 
 bool same_run(const Dump& a, const Dump& b);
 
-// `views`: two or more, in order of time. A group is steady when its bytes grew in each of at least two intervals and
-// the smallest of these growths is at least a quarter of the largest: a leak makes the same every step, a warm-up does
-// not.
+// `views`: two or more, in order of time. A group is steady when its bytes grow evenly (memory/growing_values.h).
 Difference difference(const std::vector<View>& views, GroupBy by);
 
 }  // namespace tensorscope::analyzer

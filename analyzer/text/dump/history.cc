@@ -89,8 +89,10 @@ std::string growth_sentence(const Dump& dump, std::optional<Device> only) {
       return fmt::format("{} grew from {} to {}{}, {}, but not all the time", name, bytes(growth.first),
                          bytes(growth.last), at, compared(growth));
     case GrowthKind::steady:
-      return fmt::format("{} did not grow {}: {} to {}{}", name, compared(growth), bytes(growth.lowest),
-                         bytes(growth.highest), at);
+      return growth.lowest == growth.highest
+                 ? fmt::format("{} did not grow {}: {}{}", name, compared(growth), bytes(growth.lowest), at)
+                 : fmt::format("{} did not grow {}: it was between {} and {}{}", name, compared(growth),
+                               bytes(growth.lowest), bytes(growth.highest), at);
     case GrowthKind::unknown:
       break;
   }

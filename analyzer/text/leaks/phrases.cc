@@ -57,6 +57,20 @@ std::string with_graphs(const std::string& text, uint64_t graph_bytes) {
   return graph_bytes == 0 ? text : text + fmt::format("; x.detach() alone would free {} of graphs", bytes(graph_bytes));
 }
 
+std::string process_holders(const LeakFinding& finding) {
+  constexpr std::string_view kGuess = ", as far as can be told";
+  std::string named = listed(finding.holders, kNamed);
+  switch (finding.advice) {
+    case Advice::empty_opaque_objects:
+      return (finding.holders.size() > 1 ? "one of " : "") + named + std::string(kGuess);
+    case Advice::bound_cpp_objects:
+    case Advice::stop_profiler:
+      return named + std::string(kGuess);
+    default:
+      return named;
+  }
+}
+
 }  // namespace
 
 const char* title(LeakKind kind) {
@@ -124,10 +138,7 @@ std::string holder_phrase(const LeakFinding& finding) {
       return "autocast's cache of casts, each with its parameter and gradient";
     case LeakKind::process_memory:
       if (first.empty()) return "the process, outside tensors";
-      return listed(finding.holders, kNamed) +
-             (finding.advice == Advice::bound_cpp_objects || finding.advice == Advice::stop_profiler
-                  ? ", as far as can be told"
-                  : "");
+      return process_holders(finding);
     case LeakKind::child_processes:
       return "child processes";
     case LeakKind::graph_cycle:
@@ -141,6 +152,7 @@ std::string holder_phrase(const LeakFinding& finding) {
       return listed(pairs, kNamed);
     }
     default:
+      if (finding.holders.size() > kNamed) return analyzer::merged_names(finding.holders);
       if (!finding.holders.empty()) return listed(finding.holders, kNamed);
       return finding.advice == Advice::holder_not_seen ? "something that was not seen"
                                                        : "graph nodes that no Python tensor refers to";
@@ -204,6 +216,12 @@ std::string own_advice(const LeakFinding& finding) {
       return "these calls never return: give what they wait for a time limit, or tell their threads to end";
     case Advice::close_generators:
       return "these generators or coroutines are never finished: call close() on them, or drop what refers to them";
+    case Advice::empty_opaque_objects:
+      return finding.holders.size() == 1
+                 ? "Python does not know what memory this object has, and no container of Python objects has as much: "
+                   "remove what is not needed from it, or close it"
+                 : "Python does not know what memory these objects have, and no container of Python objects has as "
+                   "much: remove what is not needed from them, or close them";
     case Advice::bound_cpp_objects:
       return "its objects of C++ become more whenever such memory is made, and entries are only ever added: limit its "
              "size, or remove old entries";

@@ -165,8 +165,8 @@ std::string unclear_text(analyzer::OpenedDump& opened, const Leaks& leaks, const
   return "\n" +
          text::wrap(
              std::string("what grew, all of it made in one part of the time: a cache that was filled, a batch, ") +
-                 (leaks.at_ends.known ? "" : "another phase of the step, ") +
-                 "or a leak that has just begun. A third dump decides: what leaks has grown again by then",
+                 (leaks.at_ends.known ? "" : "another phase of the step, ") + "or a leak that has just begun. A " +
+                 (leaks.dumps == 2 ? "third" : "later") + " dump decides: what leaks has grown again by then",
              terminal.width, 2) +
          "\n" + table.text(terminal);
 }

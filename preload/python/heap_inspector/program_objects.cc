@@ -25,6 +25,7 @@
 #include "python/heap_inspector/naming/slot_names.h"
 #include "python/heap_inspector/rows/container_rows.h"
 #include "python/heap_inspector/rows/node_rows.h"
+#include "python/heap_inspector/rows/opaque_rows.h"
 #include "python/heap_inspector/rows/profiler_rows.h"
 #include "python/heap_inspector/rows/reference_rows.h"
 #include "python/heap_inspector/rows/shared_rows.h"
@@ -139,6 +140,7 @@ class Look {
     if (!keepers.run()) return;
     ContainerRows containers(gil_, kinds_, graph_, paths, chains, keepers, beginnings, limits_, out_);
     if (containers.write() && arrow && graph_.complete()) out_.containers_detail = "";
+    write_opaque_rows(gil_, kinds_, graph_, roots, attributes_, beginnings, limits_, out_);
     SharedRows(graph_, paths, keepers, chains, beginnings, limits_, out_).write(rows.holders());
   }
 

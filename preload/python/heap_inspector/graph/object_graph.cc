@@ -141,22 +141,23 @@ bool ObjectGraph::is_large(Object* object) const {
   return sizes_ && !is_collected(object) && sizes_->bytes(object) >= kLarge;
 }
 
-// What goes away with the one reference to a tuple or a dict that is no object of the graph, and to what is in it. Such
-// are small here (leads_to_export()).
-uint64_t ObjectGraph::plain_bytes(Object* object, int depth) const {
+// What goes away with the one reference to a tuple or a dict that is no object of the graph, and to what is in it, of
+// which objects of C++ are counted. Such are small here (leads_to_export()).
+uint64_t ObjectGraph::plain_bytes(Object* object, int depth, uint32_t& cpp_objects) const {
   constexpr int kDeepest = 4;
   if (field<uint32_t>(object, 0) != 1) return 0;  // others keep it, too
   uint64_t sum = sizes_->bytes(object);
+  cpp_objects += kind_of(object) == Kind::cpp_object;
   if (!is_collected(object) || depth == kDeepest) return sum;
   if (has_flag(object, type_flags::kTuple)) {
     each_element(gil_, object, [&](ptrdiff_t, Object* element) {
-      sum += plain_bytes(element, depth + 1);
+      sum += plain_bytes(element, depth + 1, cpp_objects);
       return true;
     });
   } else {
     each_entry(gil_, object, [&](Object* key, Object* value) {
       for (Object* each : {key, value}) {
-        sum += plain_bytes(each, depth + 1);
+        sum += plain_bytes(each, depth + 1, cpp_objects);
       }
       return true;
     });
@@ -270,7 +271,7 @@ bool ObjectGraph::look_into(uint32_t i) {
     uint32_t index = find(child);
     if (index == kNoObject) {
       if (!counts(child)) {
-        if (sizes_) own += plain_bytes(child, 0);
+        if (sizes_) own += plain_bytes(child, 0, cpp_objects);
         continue;
       }
       if (!add(child)) return false;

@@ -98,7 +98,7 @@ class ObjectGraph {
   uint64_t bytes_of_text_keys(Object* dict) const;
   bool note_text(Object* text, uint64_t& own) const;
   bool note_plain(Object* child, uint64_t& own, uint32_t& cpp_objects);
-  uint64_t plain_bytes(Object* object, int depth) const;
+  uint64_t plain_bytes(Object* object, int depth, uint32_t& cpp_objects) const;
   bool note_own(uint32_t i, uint64_t bytes, uint32_t cpp_objects);
   static uint64_t hash(const Object* object);
   uint32_t slot_of(const Object* object) const;

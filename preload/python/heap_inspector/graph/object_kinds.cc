@@ -6,6 +6,7 @@
 #include "python/heap_inspector/foreign/arrow_memory.h"
 #include "python/heap_inspector/graph/type_fields.h"
 #include "python/objects.h"
+#include "support/loaded_object.h"
 #include "support/spread_bits.h"
 
 namespace tensorscope::python::heap_inspector {
@@ -29,19 +30,39 @@ bool is_value_of_torch(const char* name) {
   return false;
 }
 
-// By its own class's metaclass (pybind11_type, nb_type_0), or by the name that torch's C++ code gave a base of it.
-// Values of an enum are none.
-bool is_cpp_class(const Gil& gil, Object* type) {
+// Of such objects all memory is known, or there is none to speak of.
+bool has_known_memory(const char* name) {
+  for (const char* known : {"numpy.", "datetime.", "_datetime.", "decimal.", "_cython_", "cython_function"}) {
+    if (begins_with(name, known)) return true;
+  }
+  return false;
+}
+
+// By the metaclass of a class of the line (pybind11_type, nb_type_0), by the name that torch's C++ code gave one, or
+// since code outside of the interpreter frees its objects; classes of Python inherit the interpreter's function
+// (subtype_dealloc, Objects/typeobject.c, 3.8 to 3.15). Values of an enum are none.
+bool is_class_of_extension(const Gil& gil, Object* type, const KnownClasses& classes) {
   const bool own_dict = (flags_of(type) & type_flags::kHeapType) != 0;
   if (own_dict && entry(gil, class_dict_of(type), "__entries")) return false;
   for (Object* base = type; base; base = base_of(base)) {
     const char* maker = gil->PyExceptionClass_Name(type_of(base));
     if (begins_with(maker, "pybind11_type") || begins_with(maker, "nb_type")) return true;
-    if ((flags_of(base) & type_flags::kHeapType) != 0) continue;
     const char* name = gil->PyExceptionClass_Name(base);
-    if (begins_with(name, "torch.")) return !is_value_of_torch(name);
+    const bool made_by_c = (flags_of(base) & type_flags::kHeapType) == 0;
+    if (made_by_c && begins_with(name, "torch.")) return !is_value_of_torch(name);
+    if (dealloc_of(base) != 0 && !classes.in_interpreter(dealloc_of(base))) return !has_known_memory(name);
   }
   return false;
+}
+
+void find_interpreter(const Gil& gil, KnownClasses& classes) {
+  const uint64_t inside = dealloc_of(gil->PyCell_Type);
+  visit_objects([&](const LoadedObject& object) {
+    if (inside < object.begin || inside >= object.end) return true;
+    classes.interpreter_begin = object.begin;
+    classes.interpreter_end = object.end;
+    return false;
+  });
 }
 
 }  // namespace
@@ -61,6 +82,7 @@ KnownClasses KnownClasses::find(const Gil& gil) {
   classes.dataset = class_in(gil, "torch.utils.data.dataset", "Dataset");
   classes.kv_cache = class_in(gil, "transformers.cache_utils", "Cache");
   classes.kv_layer = class_in(gil, "transformers.cache_utils", "CacheLayerMixin");
+  find_interpreter(gil, classes);
   return classes;
 }
 
@@ -99,7 +121,8 @@ Kind Kinds::find(Object* type) const {
     if (name && strcmp(name, "functools._lru_cache_wrapper") == 0) return Kind::lru_cache;
     if (name && is_arrow_class(name)) return Kind::arrow;
   }
-  if (is_cpp_class(gil_, type)) return Kind::cpp_object;
+  if (type == gil_->PyCode_Type) return Kind::other;  // whose deaths a function of ours sees
+  if (is_class_of_extension(gil_, type, classes_)) return Kind::cpp_object;
   if ((flags & type_flags::kHeapType) != 0) return Kind::other;
   const char* name = gil_->PyExceptionClass_Name(type);
   if (!name) return Kind::other;

@@ -44,7 +44,7 @@ enum class Kind : uint8_t {
   dataset,      // of torch.utils.data
   kv_cache,     // of transformers, a layer of one too
   profiler,     // torch.autograd.profiler.profile
-  cpp_object,   // of a C++ class: torch's own, or made by pybind11 or nanobind
+  cpp_object,   // of a class of an extension's C, C++ or Rust code, which may have memory that Python does not know
 };
 
 // The program's classes that matter; each may be null.
@@ -57,10 +57,15 @@ struct KnownClasses {
   Object* array_descriptor = nullptr;  // numpy.dtype
   Object* context = nullptr;
   Object* context_variable = nullptr;
-  Object* dataset = nullptr;   // torch.utils.data.Dataset
-  Object* kv_cache = nullptr;  // transformers' Cache
-  Object* profiler = nullptr;  // torch.autograd.profiler.profile
-  Object* kv_layer = nullptr;  // what one is made of, from transformers 4.54 on
+  Object* dataset = nullptr;                            // torch.utils.data.Dataset
+  Object* kv_cache = nullptr;                           // transformers' Cache
+  Object* profiler = nullptr;                           // torch.autograd.profiler.profile
+  Object* kv_layer = nullptr;                           // what one is made of, from transformers 4.54 on
+  uint64_t interpreter_begin = 0, interpreter_end = 0;  // where the interpreter's code is loaded; 0: not known
+  // True where it is not known where the interpreter's code is.
+  bool in_interpreter(uint64_t code) const {
+    return interpreter_end == 0 || (code >= interpreter_begin && code < interpreter_end);
+  }
   static KnownClasses find(const Gil& gil);
 };
 

@@ -128,6 +128,27 @@ bool Roots::module_globals_of(bool library) {
   return paths_.spread();
 }
 
+void Roots::each_own_variable(const std::function<void(const OwnVariable&)>& f) const {
+  const auto each_global = [&](Object* globals, const std::string& scope) {
+    each_entry(gil_, globals, [&](Object* name, Object* value) {
+      f({value, std::string(text_of(gil_, name)), scope, ReferenceRoot::global, 0});
+      return true;
+    });
+  };
+  each_global(module_globals(gil_, "__main__"), main_scope_);
+  for (const PythonModule& module : modules_) {
+    if (!module.library) each_global(module.globals, module.name);
+  }
+  for (uint32_t call = 1; call <= frames_.size(); ++call) {
+    const FunctionFacts* facts = functions_.of(frames_[call - 1].code);
+    if (!facts || is_library(facts->file)) continue;
+    for (size_t i = 0; i < facts->variables.size(); ++i) {
+      if (Object* value = slot_of(gil_, frames_[call - 1], i))
+        f({value, facts->variables[i], facts->name, ReferenceRoot::local, call});
+    }
+  }
+}
+
 // The name of a class's module is looked for in all of its attributes: once.
 void Roots::find_classes(const std::vector<bool>& reachable) {
   std::unordered_set<std::string_view> own = {"__main__"};

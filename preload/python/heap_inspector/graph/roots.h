@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,14 @@ struct LocalReference {
   bool temporary;  // no variable: a value of the evaluation that is going on
   std::string name, scope;
   uint32_t call;  // the frame's number plus 1
+};
+
+// A variable of the program's own code: of a module, or of a running function.
+struct OwnVariable {
+  Object* value;
+  std::string name, scope;
+  format::ReferenceRoot root;
+  uint32_t call;  // as LocalReference::call; 0: of a module
 };
 
 class Roots {
@@ -48,6 +57,9 @@ class Roots {
   bool run(const std::vector<bool>& reachable, bool whole);
 
   const std::vector<LocalReference>& locals() const { return locals_; }
+
+  // In the order of roots. After run().
+  void each_own_variable(const std::function<void(const OwnVariable&)>& f) const;
 
  private:
   struct PythonModule {

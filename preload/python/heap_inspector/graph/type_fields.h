@@ -41,6 +41,7 @@ using Traverse = int (*)(Object*, Visit, void*);
 
 inline ptrdiff_t basic_size_of(const Object* type) { return field<ptrdiff_t>(type, 32); }
 inline ptrdiff_t item_size_of(const Object* type) { return field<ptrdiff_t>(type, 40); }
+inline uint64_t dealloc_of(const Object* type) { return field<uint64_t>(type, 48); }
 inline ptrdiff_t vectorcall_offset_of(const Object* type) { return field<ptrdiff_t>(type, 56); }
 inline unsigned long flags_of(const Object* type) { return field<unsigned long>(type, 168); }
 inline Traverse traverse_of(const Object* type) { return field<Traverse>(type, 184); }

@@ -17,7 +17,7 @@ namespace {
 
 using format::ReferenceRoot;
 
-constexpr size_t kMostByBytes = 128, kMostByCppObjects = 16;
+constexpr size_t kMostByBytes = 128, kMostByCppObjects = 64;
 constexpr uint64_t kLeastBytes = 16 << 10, kLeastCppObjects = 4;
 constexpr size_t kMostEntries = 8;  // of one container that have rows of their own
 constexpr size_t kAskedEntries = 256;

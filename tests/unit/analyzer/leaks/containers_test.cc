@@ -468,6 +468,35 @@ TEST(Containers, AWindowThatWasNotFullYetIsNone) {
   }
 }
 
+// A full heap from which the easiest leave and into which harder ones come, a few more or less: two dumps that show
+// more do not show that it grows. Memory that grew all along does.
+TEST(Containers, AnExchangeOfEntriesIsNoGrowthInTwoDumps) {
+  const auto exchanged = [](bool run_grew) {
+    return Dumps(
+        [run_grew](Scene& scene) {
+          const int entries = scene.steps() == 10 ? 24 : 26, stay = 14;
+          for (int i = 0; i < entries; ++i) {
+            const int late = scene.steps() == 10 ? 5 + (i - stay) / 2 : 11 + (i - stay) * 19 / 11;
+            const int step = i < stay ? 1 + i / 4 : late;
+            scene.kept(serial_at(step, 10 + i), 16384, scene.site(12), "heap[" + std::to_string(i) + "]");
+          }
+          testing::DumpBuilder& dump = scene.builder;
+          dump.step_source = format::StepSource::backward;
+          for (int step = 1; step <= scene.steps(); ++step) {
+            const uint64_t live = run_grew ? uint64_t(step) * 8192 : 200'000;
+            dump.step_ends.push_back(serial_at(step, 999));
+            dump.history_points.emplace_back(dump.start_ns + serial_at(step, 999) * dump.ns_each_serial, uint64_t(step),
+                                             0, 1, format::MomentKind::step, format::StepSource::backward);
+            dump.history_levels.emplace_back(live, live, 0);
+          }
+        },
+        {10, 30});
+  };
+  EXPECT_THAT(exchanged(false).kinds(), ElementsAre());
+  EXPECT_FALSE(exchanged(false).leaks.found());
+  EXPECT_THAT(exchanged(true).kinds(), ElementsAre("container"));
+}
+
 // Callbacks of a future that never completes: one more function each time, each with its own closure.
 TEST(Containers, ObjectsThatOnlyCCodeHoldsAndThatBecomeMore) {
   Dumps run([](Scene& scene) {

@@ -90,7 +90,8 @@ TEST(GrownContainers, AreAFindingThoughNoAllocatorReportsTheirMemory) {
         .kinds();
   };
   EXPECT_THAT(kinds(200 << 10), ElementsAre("process-memory"));
-  EXPECT_THAT(kinds(50 << 10), IsEmpty());  // 0.5 MiB an interval
+  EXPECT_THAT(kinds(20 << 10), ElementsAre("process-memory"));
+  EXPECT_THAT(kinds(10 << 10), IsEmpty());  // 100 KiB an interval
 }
 
 TEST(GrownContainers, AreEvidenceAloneWhereTheyHaveLess) {
@@ -129,6 +130,44 @@ TEST(GrownContainers, OfObjectsOfCppAreNamedWhereMemoryGrowsAsTheyDo) {
   EXPECT_EQ(dumps.only().growth.added_bytes(), int64_t(8 * kMebibyte));
   Dumps other = dumps_of([](uint64_t steps) { return steps * steps; });
   EXPECT_THAT(other.only().holders, IsEmpty());
+}
+
+// Trees of scikit-learn, a few kilobytes each: little, which something is known to have.
+TEST(GrownContainers, OfObjectsOfCppAreNamedWhereLittleGrowsAsTheyDo) {
+  const auto dumps_of = [](uint64_t each) {
+    return Dumps([each](Scene& scene) {
+      const auto steps = uint64_t(scene.steps());
+      scene.builder.resident_bytes = 500 * kMebibyte;
+      scene.builder.heap_in_use = 100 * kMebibyte + steps * (40 << 10);
+      scene.builder.has_containers = true;
+      scene.builder.container(container("stages", steps * 400, steps, each == 0 ? 5 : steps * each));
+    });
+  };
+  Dumps dumps = dumps_of(1);
+  ASSERT_THAT(dumps.kinds(), ElementsAre("process-memory"));
+  EXPECT_THAT(dumps.only().holders, ElementsAre("train.py: stages (list)"));
+  EXPECT_EQ(dumps.only().growth.added_bytes(), int64_t(800 << 10));
+  EXPECT_THAT(dumps_of(0).kinds(), IsEmpty());
+}
+
+// A database in memory: nothing in Python becomes more.
+TEST(GrownContainers, OrAnObjectOfAnExtensionWhoseMemoryNobodyKnows) {
+  const auto dumps_of = [](const std::vector<std::string>& variables) {
+    return run([&variables](Scene& scene) {
+      for (const std::string& name : variables) {
+        ContainerSpec row = container(name, 0, 0, 1);
+        row.type_name = row.cpp_type = "Connection";
+        scene.builder.container(row);
+      }
+    });
+  };
+  Dumps one = dumps_of({"db"});
+  ASSERT_THAT(one.kinds(), ElementsAre("process-memory"));
+  EXPECT_THAT(one.only().holders, ElementsAre("train.py: db (Connection)"));
+  EXPECT_EQ(one.only().advice, Advice::empty_opaque_objects);
+  EXPECT_THAT(dumps_of({"db", "log"}).only().holders,
+              ElementsAre("train.py: db (Connection)", "train.py: log (Connection)"));
+  EXPECT_THAT(dumps_of({"a", "b", "c", "d"}).only().holders, IsEmpty());
 }
 
 TEST(GrownContainers, AreTheInnermostThatGrew) {
