@@ -123,8 +123,8 @@ void note_second_owners(const LeakAnalysis& analysis, const Series& series, Leak
   const size_t dump = analysis.dumps() - 1;
   const uint64_t left = analysis.bytes_of(dump, stay);
   if (left == 0 || left * kQuarter < analysis.bytes_of(dump, members)) return;
-  finding.also_held_by =
-      names_of(others.size() > kShown ? containers_of_others : others, analysis.bytes_of(dump, members));
+  finding.also_held_by = names_of(containers_of_others.size() < others.size() ? containers_of_others : others,
+                                  analysis.bytes_of(dump, members));
   finding.frees_alone = analysis.retention().only_by(go).bytes;
 }
 
