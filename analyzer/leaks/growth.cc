@@ -83,6 +83,7 @@ bool Timeline::slows_down(const std::vector<uint64_t>& values) const {
 }
 
 bool Timeline::slows_down(const Growth& growth) const {
+  if (grows_evenly(growth.count)) return false;  // bytes of a table that doubles say less
   return slows_down(grows(growth.bytes) ? growth.bytes : growth.count);
 }
 

@@ -40,7 +40,8 @@ class Timeline {
   // first dump is in the last one, is at times a little more by chance: it has to have grown by a third.
   bool is_accumulating(const Growth& growth) const;
   // Three or more values that grow by less and less each time, in the end at less than half of the first rate: what is
-  // being filled, as a cache that becomes warm. Whether it goes on is for a later dump to say.
+  // being filled, as a cache that becomes warm. Whether it goes on is for a later dump to say. Not where as many things
+  // come in each interval.
   bool slows_down(const Growth& growth) const;
   // Some of the serials come from each part of the time, and not all of them from the step that runs.
   bool spread(const std::vector<uint64_t>& serials) const;

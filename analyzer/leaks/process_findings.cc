@@ -166,14 +166,20 @@ void name_holders(LeakFinding& finding, const std::vector<View>& views, const st
   name_cpp_objects(finding, views);
 }
 
+// A container's table grows in bursts, as its capacity doubles: its entries show how it grows.
+bool grows_evenly_enough(const ContainerGrowth& container) {
+  if (grows_evenly_enough({container.bytes.begin(), container.bytes.end()}, kMinExact)) return true;
+  const auto intervals = int64_t(container.bytes.size()) - 1;
+  return grows_evenly(container.entries) && grows(container.bytes) && container.added_bytes() >= kMinExact * intervals;
+}
+
 // What a container keeps is counted object by object, whoever allocated it: it is a finding of its own where the
 // process as a whole shows no growth that is even, as where another allocator than malloc has the memory.
 bool name_exact_holders(LeakFinding& finding, const std::vector<View>& views,
                         const std::vector<ContainerGrowth>& grown) {
   Holders holders(finding, views.size());
   for (const ContainerGrowth& container : grown) {
-    if (grows_evenly_enough({container.bytes.begin(), container.bytes.end()}, kMinExact) && !holders.full())
-      holders.add(container);
+    if (grows_evenly_enough(container) && !holders.full()) holders.add(container);
   }
   if (finding.holders.empty()) return false;
   holders.take_growth();

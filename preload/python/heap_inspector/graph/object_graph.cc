@@ -179,9 +179,13 @@ bool ObjectGraph::note_text(Object* text, uint64_t& own) const {
 }
 
 // A dict whose keys are all texts does not show them to the collector (dict_traverse, Objects/dictobject.c, 3.8 to
-// 3.15): it has told of as many objects as it has entries. `told_` has what it told of.
+// 3.15): it has told of as many objects as it has entries; one of a class of its own of that class and of its
+// attributes, too. `told_` has what it told of.
 bool ObjectGraph::has_only_text_keys(const Object* dict) const {
-  return !told_.empty() && ptrdiff_t(told_.size()) == size_of_variable(dict);  // ma_used stands at that place
+  constexpr ptrdiff_t kOfClass = 2;
+  const ptrdiff_t entries = size_of_variable(dict);  // ma_used stands at that place
+  const ptrdiff_t others = ptrdiff_t(told_.size()) - entries;
+  return entries > 0 && (others == 0 || (others > 0 && others <= kOfClass && entries > kOfClass));
 }
 
 uint64_t ObjectGraph::bytes_of_text_keys(Object* dict) const {

@@ -132,6 +132,23 @@ TEST(GrownContainers, OfObjectsOfCppAreNamedWhereMemoryGrowsAsTheyDo) {
   EXPECT_THAT(other.only().holders, IsEmpty());
 }
 
+// A set of tuples, whose table is made four times as large now and then.
+TEST(GrownContainers, ThatGrowInBurstsGrowAsTheirEntriesDo) {
+  const auto kinds = [](const std::vector<uint64_t>& bytes, bool evenly) {
+    return run(
+               [&](Scene& scene) {
+                 const auto steps = uint64_t(scene.steps());
+                 const uint64_t entries = evenly ? steps * 1000 : 100'000 - 300'000 / steps;
+                 scene.builder.container(container("seen", bytes[steps / 10 - 1], entries));
+               },
+               true, false)
+        .kinds();
+  };
+  EXPECT_THAT(kinds({2 << 20, 5 << 20, 6 << 20}, true), ElementsAre("process-memory"));
+  EXPECT_THAT(kinds({2 << 20, 5 << 20, 6 << 20}, false), IsEmpty());
+  EXPECT_THAT(kinds({2 << 20, 5 << 20, 5 << 20}, true), IsEmpty());
+}
+
 // Trees of scikit-learn, a few kilobytes each: little, which something is known to have.
 TEST(GrownContainers, OfObjectsOfCppAreNamedWhereLittleGrowsAsTheyDo) {
   const auto dumps_of = [](uint64_t each) {
