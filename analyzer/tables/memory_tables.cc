@@ -268,7 +268,7 @@ constexpr Column kContainers[] = {
      }},
     {"bytes", int64, "of Python's objects that go away with it, itself included, without tensors",
      [](InputFile& file, const Row& row, ColumnData& column) { column.int64(int64_t(container_at(file, row).bytes)); }},
-    {"cpp_objects", int64, "objects of C++ classes that go away with it",
+    {"cpp_objects", int64, "extension objects (of C, C++ or Rust) that go away with it",
      [](InputFile& file, const Row& row, ColumnData& column) {
        column.int64(int64_t(container_at(file, row).cpp_objects));
      }},

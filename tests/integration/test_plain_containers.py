@@ -77,5 +77,5 @@ def test_structured_arrays_are_seen_through(run):
 def test_futures_hold_what_cpp_has(run):
     finding = next(finding for finding in run.leaks["findings"] if finding["kind"] == "cpp-only")
     assert f"{PROGRAM}: pending (list of Future), as far as can be told" == finding["held_by"], finding
-    assert {"what": f"objects of C++ in {PROGRAM}: pending (Future)", "values": [10, 20, 30], "unit": "count"} in finding["evidence"]
-    assert "objects of C++" in finding["look_at"]
+    assert {"what": f"extension objects in {PROGRAM}: pending (Future)", "values": [10, 20, 30], "unit": "count"} in finding["evidence"]
+    assert "extension objects" in finding["look_at"]
