@@ -53,6 +53,8 @@ const char* name(Remark::Reason reason) {
       return "follows-parameters";
     case Remark::Reason::seldom_larger:
       return "seldom-larger";
+    case Remark::Reason::one_interval:
+      return "one-interval";
   }
   return "";
 }

@@ -224,7 +224,8 @@ struct Remark {
   enum class Reason : uint8_t {
     slows,               // by less and less: a later dump shows whether it ends
     follows_parameters,  // kept for parameters that are trained
-    seldom_larger        // a tensor that is replaced by a larger one, and not in every interval
+    seldom_larger,       // a tensor that is replaced by a larger one, and not in every interval
+    one_interval         // outside of tensors, in the one interval of two dumps
   } reason = Reason::slows;
   LeakFinding what;
 };

@@ -186,6 +186,21 @@ bool name_exact_holders(LeakFinding& finding, const std::vector<View>& views,
   return true;
 }
 
+// Of two dumps: what came, and who keeps it.
+bool name_holders_of_one_interval(LeakFinding& finding, const std::vector<View>& views,
+                                  const std::vector<ContainerGrowth>& grown, int64_t added) {
+  Holders holders(finding, views.size());
+  for (const ContainerGrowth& container : grown) {
+    if (container.added_bytes() >= kMinExact && !holders.full()) holders.add(container);
+  }
+  if (!finding.holders.empty()) {
+    holders.take_growth();
+  } else if (added >= kMinEven) {
+    name_opaque_objects(finding, views);
+  }
+  return !finding.holders.empty();
+}
+
 // What the containers of other findings have outside of tensors is theirs. Returns how much that is; `containers` has
 // the others afterwards.
 int64_t leave_to_other_findings(LeakAnalysis& analysis, std::vector<ContainerGrowth>& containers) {
@@ -223,14 +238,19 @@ void find_process_memory(LeakAnalysis& analysis) {
   finding.process_part = grown.most;
   const int64_t of_others = leave_to_other_findings(analysis, containers);
   if (of_others * 2 > finding.growth.added_bytes()) return;
+  bool once = false;
   if (grows_enough(requested) || grows_evenly_enough(exact)) {
     name_holders(finding, views, containers);
+  } else if (views.size() == 2) {
+    once = true;
+    if (!name_holders_of_one_interval(finding, views, containers, exact.back() - exact.front())) return;
   } else if (!name_exact_holders(finding, views, containers)) {
     if (!grows_evenly_enough(exact, kMinExact)) return;
     name_cpp_objects(finding, views);
     if (finding.holders.empty()) return;
   }
   for (Fact& part : process_growth(views).parts) finding.evidence.push_back(std::move(part));
+  if (once) return analysis.add_remark(Remark::Reason::one_interval, std::move(finding));
   analysis.add(std::move(finding));
 }
 

@@ -223,7 +223,8 @@ std::string own_advice(const LeakFinding& finding) {
                  : "Python does not know what memory these objects have, and no container of Python objects has as "
                    "much: remove what is not needed from them, or close them";
     case Advice::bound_cpp_objects:
-      return "it gets more extension objects (of C, C++ or Rust) whenever such memory is made, and entries are only ever "
+      return "it gets more extension objects (of C, C++ or Rust) whenever such memory is made, and entries are only "
+             "ever "
              "added: limit its size, or remove old entries";
     case Advice::forget_modules:
       return "a module is imported under a new name each time and stays in sys.modules: take it out when it was used "

@@ -69,6 +69,8 @@ const char* reason_words(analyzer::Remark::Reason reason) {
       return "it grows by less and less, as a cache that becomes warm; a later dump shows whether it ends";
     case analyzer::Remark::Reason::follows_parameters:
       return "gradients and optimizer state became more as more parameters are trained";
+    case analyzer::Remark::Reason::one_interval:
+      return "since two dumps do not tell what is filled once from what goes on: a third dump decides";
     case analyzer::Remark::Reason::seldom_larger:
       return "it is replaced by a larger one now and then, as a buffer that doubles when it is full; dumps further "
              "apart "

@@ -132,6 +132,35 @@ TEST(GrownContainers, OfObjectsOfCppAreNamedWhereMemoryGrowsAsTheyDo) {
   EXPECT_THAT(other.only().holders, IsEmpty());
 }
 
+// Two dumps say what came outside of tensors and who keeps it; whether it goes on a third one says.
+TEST(GrownContainers, OfTwoDumpsAreARemark) {
+  const auto two = [](uint64_t each, bool with_database) {
+    return Dumps(
+        [=](Scene& scene) {
+          const auto steps = uint64_t(scene.steps());
+          scene.builder.resident_bytes = 500 * kMebibyte;
+          scene.builder.heap_in_use = 100 * kMebibyte + steps * (200 << 10);
+          scene.builder.has_containers = true;
+          scene.builder.container(container("rows", steps * each, steps));
+          if (!with_database) return;
+          ContainerSpec row = container("db", 0, 0, 1);
+          row.type_name = row.cpp_type = "Connection";
+          scene.builder.container(row);
+        },
+        {10, 20});
+  };
+  Dumps rows = two(20 << 10, false);
+  EXPECT_FALSE(rows.leaks.found());
+  ASSERT_EQ(rows.leaks.remarks.size(), 1u);
+  EXPECT_EQ(rows.leaks.remarks[0].reason, Remark::Reason::one_interval);
+  EXPECT_THAT(rows.leaks.remarks[0].what.holders, ElementsAre("train.py: rows (list)"));
+  EXPECT_EQ(rows.leaks.remarks[0].what.growth.added_bytes(), 200 << 10);
+  Dumps database = two(1 << 10, true);
+  ASSERT_EQ(database.leaks.remarks.size(), 1u);
+  EXPECT_THAT(database.leaks.remarks[0].what.holders, ElementsAre("train.py: db (Connection)"));
+  EXPECT_TRUE(two(1 << 10, false).leaks.remarks.empty());
+}
+
 // A set of tuples, whose table is made four times as large now and then.
 TEST(GrownContainers, ThatGrowInBurstsGrowAsTheirEntriesDo) {
   const auto kinds = [](const std::vector<uint64_t>& bytes, bool evenly) {
