@@ -27,6 +27,7 @@ REASONS = {
     "stacks/native/libunwind_loader.cc": WRAPPED + "; on the program's thread if its malloc is not libc's (docs/limits.md)",
     "collector/request_file.cc": COLLECTOR,
     "collector/settings_file.cc": COLLECTOR,
+    "collector/wake.cc": COLLECTOR,
     "dump/disk_limit.cc": COLLECTOR,
     "dump/dump_file.cc": COLLECTOR,
     "dump/appended_file.cc": COLLECTOR,

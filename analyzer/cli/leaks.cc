@@ -2,8 +2,12 @@
 // leaks: what piles up from dump to dump and why, and what one dump alone shows to be kept for too long.
 #include "leaks/leaks.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "cli/dump_options.h"
 #include "cli/verb.h"
@@ -53,6 +57,45 @@ std::string comparison(const analyzer::Dump& dump) {
   return command + " " + text::shell_word(dump.path);
 }
 
+// Whether dumps are of one process, at moments of which its children may have written dumps as well.
+bool may_have_children(const std::vector<analyzer::Dump>& dumps) {
+  return dumps.size() > 1 && std::ranges::all_of(dumps, [&](const analyzer::Dump& dump) {
+           return !dump.moment && dump.process.run_id == dumps.front().process.run_id;
+         });
+}
+
+// Children's dumps that were written with these and lie beside them. One dump of a child shows no growth.
+void read_children_beside(std::vector<analyzer::Dump>& dumps, Invocation& invocation) {
+  constexpr size_t kMaxFiles = 4096, kMaxNames = 4;
+  if (!may_have_children(dumps)) return;
+  std::map<std::string, std::vector<analyzer::Dump>> children;
+  for (const std::string& path : analyzer::dumps_of_children_beside(dumps, kMaxFiles)) {
+    analyzer::Dump dump = analyzer::read_dump_or_moment(path);
+    children[dump.process.run_id].push_back(std::move(dump));
+  }
+  std::erase_if(children, [&](const auto& child) {
+    if (child.second.size() > 1) return false;
+    const analyzer::Dump& only = child.second.front();
+    invocation.say(fmt::format("child process {} wrote one dump with these ({}), which shows no growth: a later dump of "
+                               "process {} may have it write another",
+                               only.process.pid, std::filesystem::path(only.path).filename().string(),
+                               dumps.front().process.pid));
+    return true;
+  });
+  std::vector<std::string> names;
+  for (auto& [run, child] : children) {
+    for (analyzer::Dump& dump : child) {
+      names.push_back(std::filesystem::path(dump.path).filename().string());
+      dumps.push_back(std::move(dump));
+    }
+  }
+  if (names.empty()) return;
+  const size_t shown = std::min(names.size(), kMaxNames);
+  const std::string rest = names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
+  invocation.say(fmt::format("child processes wrote dumps with these, which are read, too: {}{}",
+                             fmt::join(names.begin(), names.begin() + ptrdiff_t(shown), ", "), rest));
+}
+
 // Adds what the children's dumps show: one dump of a child shows no growth.
 void add_children(analyzer::Leaks& found, std::vector<std::vector<analyzer::Dump>> children,
                   const LeaksOptions& options, Invocation& invocation) {
@@ -69,7 +112,9 @@ void add_children(analyzer::Leaks& found, std::vector<std::vector<analyzer::Dump
 }
 
 int leaks(const LeaksOptions& options, Invocation& invocation) {
-  analyzer::ProcessFamily family = analyzer::family_of(read(options.dumps));
+  std::vector<analyzer::Dump> given = read(options.dumps);
+  read_children_beside(given, invocation);
+  analyzer::ProcessFamily family = analyzer::family_of(std::move(given));
   analyzer::ComparedDumps dumps(std::move(family.parent), options.filter, options.symbols);
   report_new_order(invocation, dumps);
   if (!dumps.same_run()) {

@@ -44,7 +44,9 @@ struct Process {
   uint64_t earlier_tensors = 0;  // that were found then
   std::string earlier_detail;    // why some may not have been found; "" if all that Python refers to were
   bool is_earlier(uint32_t site) const { return attached_ns != 0 && site == earlier_site; }
-  int64_t step = -1;  // of optimizers, or that the program marked; -1: not counted
+  std::string asked_by_run;    // of the ancestor whose dump this one goes with; "": it goes with none
+  uint32_t asked_by_dump = 0;  // the dump_number of that dump
+  int64_t step = -1;           // of optimizers, or that the program marked; -1: not counted
   std::string job;    // the same for all ranks of a job; "" where the environment does not tell
 };
 

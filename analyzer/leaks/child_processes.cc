@@ -10,12 +10,14 @@ namespace tensorscope::analyzer {
 
 namespace {
 
-// Whether every other process is a child of this one, or a child's child.
+// Whether every other process is a child of this one, or a child's child. A process in between need not have a dump if
+// this one asked for theirs.
 bool leads_to_all(const Process& root, const std::vector<const Process*>& all) {
   std::set<uint32_t> known = {root.pid};
   for (size_t rounds = 0; rounds < all.size(); ++rounds) {
     for (const Process* each : all) {
-      if (known.contains(each->parent_pid) || known.contains(each->forked_from)) known.insert(each->pid);
+      const bool asked = !each->asked_by_run.empty() && each->asked_by_run == root.run_id;
+      if (asked || known.contains(each->parent_pid) || known.contains(each->forked_from)) known.insert(each->pid);
     }
   }
   return std::ranges::all_of(all,

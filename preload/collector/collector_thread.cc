@@ -95,10 +95,10 @@ void wait_for_job(uint32_t seen, unsigned& tries) {
     const uint64_t longest = std::min(uint64_t{kLookForRequestMs}, flush_interval_of_features_ms());
     const uint64_t ms = look == 0 ? longest : std::min<uint64_t>(look, longest);
     const timespec pause = timespec_of_ns(ms * 1'000'000);
-    return futex_wait(g_wake, seen, &pause);
+    return sleep_until_woken(seen, &pause);
   }
   ++tries;
-  futex_wait(g_wake, seen, &kPause);
+  sleep_until_woken(seen, &kPause);
   run_or_abandon_on_oom([] { features_look_for_torch(); });
 }
 
@@ -121,17 +121,18 @@ void look_and_wait(uint32_t seen, unsigned& tries, const char*& shown) {
 // a file takes. Whoever waits is told that there is nothing, and nothing else is done.
 void sit_out(Job job, Waiter* waiter, uint32_t seen) {
   if (job == Job::waiter) finish_waiting(*waiter);
-  if (job == Job::none) futex_wait(g_wake, seen);
+  if (job == Job::none) sleep_until_woken(seen);
 }
 
 void run_collector() {
   look_at_own_table();
   open_settings_file();
+  begin_requests_of_ancestors();
   run_or_abandon_on_oom([] { begin_features(); });
   unsigned tries = 0;
   const char* shown = rules::kCollectorName;
   for (;;) {
-    const uint32_t seen = g_wake.load(std::memory_order_acquire);
+    const uint32_t seen = wake_count();
     Waiter* waiter = nullptr;
     const Job job = next_job(&waiter);
     if (job == Job::stop) return;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "collector/all_switch.h"
+#include "collector/child_dumps.h"
 #include "collector/features.h"
 #include "collector/memory_limits.h"
 #include "collector/refusal.h"
@@ -35,6 +36,9 @@ struct Requests {
   dump::Failure near;  // a limit that is near
   bool is_near = false;
   Request asked = Request::none;  // dump, top or top_cheap, by a request file
+  uint32_t ancestors_served = 0;
+  DumpOfAncestor ancestor;   // who asked last
+  uint64_t own_dump_ns = 0;  // when the last dump began that somebody else asked for; 0: there was none
 };
 constinit Requests g_requests;
 FreshInChild g_fresh_requests{g_requests};
@@ -49,11 +53,12 @@ DumpFunction g_write = write_real_dump;
 
 // Who asks for a dump while all is stopped is told so; what is written by itself is not missed.
 bool write_with_recording(const DumpRequest& request, char* path, size_t path_size) {
+  const bool asked = (request.reason == Reason::signal || request.reason == Reason::call) && !request.ancestor;
   if (all_is_stopped()) {
-    const bool asked = request.reason == Reason::signal || request.reason == Reason::call;
     if (asked) refuse(request, "no dump: stopped by tensorscope stop --all");
     return false;
   }
+  if (asked && !request.passing) g_requests.own_dump_ns = monotonic_ns();
   features_before_dump();
   return g_write(request, path, path_size);
 }
@@ -71,6 +76,21 @@ void write_at_growth() {
   const uint64_t asked_ns = g_requests.growth_ns.load(std::memory_order_relaxed);
   const DumpRequest request = {Reason::growth, "a new peak of live bytes", asked_ns};
   if (write_with_recording(request, path, sizeof(path))) growth_dump_written(path);
+}
+
+// Whoever asked for dumps of a whole family (snapshot --children, a signal to a process group) has asked here, too.
+void write_for_ancestor() {
+  constexpr uint64_t kSameMomentNs = 1'000'000'000;
+  const uint64_t now = monotonic_ns(), own = g_requests.own_dump_ns;
+  if (own != 0 && now - own < kSameMomentNs) return;
+  const DumpOfAncestor& ancestor = g_requests.ancestor;
+  if (!ancestor.all && !has_grown_since_own_dump()) return;
+  char detail[64], path[PATH_MAX];
+  snprintf(detail, sizeof detail, "dump %u of process %u", ancestor.number, ancestor.pid);
+  DumpRequest request = {Reason::call, detail, now};
+  request.ancestor = &ancestor;
+  write_with_recording(request, path, sizeof(path));
+  note_own_dump();
 }
 
 DumpRequest asked_request() {
@@ -144,10 +164,17 @@ void finish_waiting(Waiter& waiter) {
   python::wake_lender();
 }
 
+// A new page begins to count.
+void begin_requests_of_ancestors() {
+  if (share_wake_page()) g_requests.ancestors_served = 0;
+}
+
 Job counted_job() {
   if (std::exchange(g_requests.is_near, false)) return Job::near_limit;
   if (take_request(g_requests.signals, g_requests.signals_served)) return Job::signal;
   if (g_requests.asked != Request::none) return Job::request;
+  const uint32_t by_ancestors = ancestors_requests(g_requests.ancestor);
+  if (std::exchange(g_requests.ancestors_served, by_ancestors) != by_ancestors) return Job::ancestor;
   return take_request(g_requests.growths, g_requests.growths_served) ? Job::growth : Job::none;
 }
 
@@ -161,6 +188,8 @@ void do_job(Job job, Waiter* waiter) {
       return write_dump_for(near_limit_request(g_requests.near));
     case Job::request:
       return write_dump_for(asked_request());
+    case Job::ancestor:
+      return write_for_ancestor();
     case Job::growth:
       return write_at_growth();
     case Job::none:

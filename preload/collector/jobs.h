@@ -23,7 +23,7 @@ struct Waiter {
   Waiter* next = nullptr;
 };
 
-enum class Job { none, stop, waiter, near_limit, signal, request, growth };
+enum class Job { none, stop, waiter, near_limit, signal, request, ancestor, growth };
 
 // Context: collector, or the thread that stands in for it. Before a dump, what waits for the recording is written.
 void do_work(Waiter& waiter);
@@ -31,7 +31,8 @@ void do_work(Waiter& waiter);
 void finish_waiting(Waiter& waiter);
 DumpRequest near_limit_request(const dump::Failure& near);
 
-// Context: collector.
+// Context: collector. `begin_requests_of_ancestors()` comes first.
+void begin_requests_of_ancestors();
 Job counted_job();
 void do_job(Job job, Waiter* waiter);
 // Looks at the limits of memory and for a request file. True: there is something to do.

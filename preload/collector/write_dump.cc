@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "collector/child_dumps.h"
 #include "collector/dump_budget.h"
 #include "collector/features.h"
 #include "collector/refusal.h"
@@ -379,6 +380,9 @@ bool write_whole_dump(const DumpRequest& request, dump::DumpFile& file, char (&d
                            .failure = request.failure,
                            .torch_version = {},
                            .site = request.site};
+  if (request.ancestor) facts.asked_by_run = request.ancestor->run_id;
+  if (request.ancestor) facts.asked_by_dump = request.ancestor->number;
+  look_at_children(request, facts);  // first of all: theirs are written at the same time
   features_describe(facts);
   Tables tables;
   dump::SourceLines sources;

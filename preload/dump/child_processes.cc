@@ -3,7 +3,10 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <algorithm>
 
 #include "support/small_file.h"
 
@@ -46,14 +49,22 @@ bool for_each_entry(const char* path, Each each) {
 
 class ChildReader {
  public:
-  ChildReader(const char* proc, const WorkClocks& clocks) : proc_(proc), clocks_(clocks), limit_(clocks) {}
+  ChildReader(const char* proc, const WorkClocks& clocks, Descendants* descendants)
+      : proc_(proc), clocks_(clocks), limit_(clocks), descendants_(descendants) {
+    if (descendants_ != nullptr) descendants_->count = 0;
+  }
 
   // A child belongs to the thread that made it. False: a kernel without CONFIG_PROC_CHILDREN has no such files, and one
   // file may be longer than what is read of it.
   bool read_lists() {
-    char path[256];
-    snprintf(path, sizeof path, "%s/self/task", proc_);
-    return for_each_entry(path, [&](const char* thread) { return read_list_of(thread); });
+    if (!read_lists_of("self")) return false;
+    direct_ = false;
+    for (size_t i = 0; descendants_ != nullptr && i < descendants_->count && limit_.time_is_left(); ++i) {
+      char pid[16];
+      snprintf(pid, sizeof pid, "%d", int(descendants_->all[i].pid));
+      read_lists_of(pid);
+    }
+    return true;
   }
 
   // Asks each process for its parent. False: there was no time for all of them.
@@ -76,22 +87,28 @@ class ChildReader {
   }
 
  private:
-  bool read_list_of(const char* thread) {
+  bool read_lists_of(const char* process) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s/task", proc_, process);
+    return for_each_entry(path, [&](const char* thread) { return read_list_of(process, thread); });
+  }
+
+  bool read_list_of(const char* process, const char* thread) {
     char path[256], text[8192];
-    snprintf(path, sizeof path, "%s/self/task/%.16s/children", proc_, thread);
+    snprintf(path, sizeof path, "%s/%s/task/%.16s/children", proc_, process, thread);
     size_t length = 0;
     const int error = read_file(path, text, sizeof text, length);
     if (length + 1 == sizeof text) return false;
-    if (error != 0) return !is_there(thread);
+    if (error != 0) return !is_there(process, thread);
     char* save = nullptr;
     for (char* pid = strtok_r(text, " ", &save); pid != nullptr; pid = strtok_r(nullptr, " ", &save)) add(pid);
     return true;
   }
 
   // Whether a thread whose list cannot be read is still there.
-  bool is_there(const char* thread) const {
+  bool is_there(const char* process, const char* thread) const {
     char path[256], text[64];
-    snprintf(path, sizeof path, "%s/self/task/%.16s/comm", proc_, thread);
+    snprintf(path, sizeof path, "%s/%s/task/%.16s/comm", proc_, process, thread);
     return read_small_file(path, text, sizeof text) != 0;
   }
 
@@ -99,21 +116,24 @@ class ChildReader {
     char path[256], status[4096];
     snprintf(path, sizeof path, "%s/%.16s/status", proc_, pid);
     if (read_small_file(path, status, sizeof status) == 0) return;
-    found_.count += 1;
     const uint64_t resident = number_after(status, "VmRSS:") * 1024;  // an ended child has none
-    found_.resident += resident;
-    if (resident != 0) add_private(pid);
+    MemoryOfProcess memory;
+    const bool known = limit_.time_is_left() && read_memory_of(pid, memory, proc_);
+    if (direct_) {
+      found_.count += 1;
+      found_.resident += resident;
+      found_.private_bytes += memory.private_bytes;
+      private_known_ = private_known_ && (known || resident == 0);
+    }
+    if (descendants_ != nullptr && known && resident != 0) describe(pid, memory);
   }
 
-  void add_private(const char* pid) {
-    if (!private_known_ || !limit_.time_is_left()) {
-      private_known_ = false;
-      return;
-    }
-    char path[256], text[4096];
-    snprintf(path, sizeof path, "%s/%.16s/smaps_rollup", proc_, pid);
-    private_known_ = read_small_file(path, text, sizeof text) != 0;
-    found_.private_bytes += (number_after(text, "Private_Clean:") + number_after(text, "Private_Dirty:")) * 1024;
+  void describe(const char* pid, const MemoryOfProcess& memory) {
+    constexpr int kStartTime = 22;
+    if (descendants_->count == Descendants::kMax) return;
+    char path[256];
+    snprintf(path, sizeof path, "%s/%.16s/stat", proc_, pid);
+    descendants_->all[descendants_->count++] = {pid_t(atoi(pid)), read_stat(path, kStartTime), memory};
   }
 
   const char* proc_;
@@ -121,14 +141,33 @@ class ChildReader {
   TimeLimit limit_;  // for private memory
   ChildProcesses found_;
   bool private_known_ = true;
+  Descendants* descendants_;
+  bool direct_ = true;  // what is added is a child, not one of a child
 };
 
 }  // namespace
 
-ChildProcesses read_child_processes(const char* proc, pid_t pid, const WorkClocks& clocks) {
-  ChildReader lists(proc, clocks);
+uint64_t MemoryOfProcess::growth_since(const MemoryOfProcess& before) const {
+  const auto grown = [](uint64_t now, uint64_t then) { return now > then ? now - then : 0; };
+  return std::min(grown(resident, before.resident), grown(private_bytes, before.private_bytes));
+}
+
+bool read_memory_of(const char* process, MemoryOfProcess& memory, const char* proc) {
+  char path[256], text[4096];
+  snprintf(path, sizeof path, "%s/%.16s/smaps_rollup", proc, process);
+  if (read_small_file(path, text, sizeof text) == 0) return false;
+  const auto bytes = [&](const char* key) { return number_after(text, key) * 1024; };
+  const uint64_t dirty = bytes("Private_Dirty:"), anonymous = bytes("Anonymous:");
+  memory.resident = bytes("Rss:");
+  memory.private_bytes = bytes("Private_Clean:") + dirty;
+  memory.shared_anonymous = anonymous > dirty ? anonymous - dirty : 0;
+  return true;
+}
+
+ChildProcesses read_child_processes(Descendants* descendants, const char* proc, pid_t pid, const WorkClocks& clocks) {
+  ChildReader lists(proc, clocks, descendants);
   if (lists.read_lists()) return lists.result();
-  ChildReader each(proc, clocks);
+  ChildReader each(proc, clocks, descendants);
   if (each.ask_each_process(pid)) return each.result();
   return {.known = false};
 }

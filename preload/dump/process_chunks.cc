@@ -114,6 +114,7 @@ flatbuffers::Offset<format::Process> process_table(const DumpFacts& facts, const
   auto job = chunk.string(p.job);
   const live::Attach attach = live::attach_facts();
   auto earlier_detail = chunk.string(attach.detail);
+  auto asked_by_run = chunk.string(facts.asked_by_run);
 
   format::ProcessBuilder process(b);
   process.add_pid(p.pid);
@@ -147,6 +148,8 @@ flatbuffers::Offset<format::Process> process_table(const DumpFacts& facts, const
   process.add_earlier_site(attach.site);
   process.add_earlier_tensors(attach.tensors);
   process.add_earlier_detail(earlier_detail);
+  process.add_asked_by_run(asked_by_run);
+  process.add_asked_by_dump(facts.asked_by_dump);
   return process.Finish();
 }
 
@@ -166,7 +169,6 @@ bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, ChunkS
                          d.allocator_reserved, d.allocator_reserved_peak, d.device.type, d.device.index);
   }
   const SystemTotals system = read_system_totals();
-  const ChildProcesses children = read_child_processes();
   const HeapTotals heap = read_heap_totals();
   Chunk chunk(format::kTotals);
   auto rows = chunk.builder().CreateVectorOfStructs(devices);
@@ -184,6 +186,7 @@ bool write_totals(const DumpFacts& facts, const live::SnapshotView& view, ChunkS
   totals.add_stopped_ns(view.stopped_ns);
   totals.add_heap_in_use(heap.in_use);
   totals.add_heap_free(heap.free);
+  const ChildProcesses& children = facts.children;
   totals.add_children_known(children.known);
   totals.add_children(children.count);
   totals.add_children_resident_bytes(children.resident);

@@ -4,6 +4,7 @@
 // Context: collector. Each function appends to `file` and returns false where that fails.
 #pragma once
 
+#include "dump/child_processes.h"
 #include "dump/chunk.h"
 #include "dump/dump_file.h"
 #include "dump/failure.h"
@@ -22,6 +23,9 @@ struct DumpFacts {
   std::string torch_version;
   SiteId site = 0;    // of the call that asked for the dump: its place is the detail then
   int64_t step = -1;  // of the program; -1: not counted
+  const char* asked_by_run = "";  // of the ancestor whose dump this one goes with
+  uint32_t asked_by_dump = 0;     // that dump's number
+  ChildProcesses children = {};
 };
 
 // The table of a PROC chunk. `place`: of the call that asked, "" for none.

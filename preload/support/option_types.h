@@ -7,6 +7,7 @@
 namespace tensorscope {
 
 enum class ExitDump : uint8_t { automatic, always, never };  // automatic: not in forked or multiprocessing children
+enum class ChildDumps : uint8_t { grown, all, never };       // grown: since the dump before
 enum class FindNanMode : uint8_t { off, on, stop };          // stop: ends the program there
 enum class CuptiMode : uint8_t { off, memory, activity };    // activity: kernels and copies too
 

@@ -99,6 +99,19 @@ Status parse_option_value(std::string_view text, ExitDump& out) {
   return Status::done();
 }
 
+Status parse_option_value(std::string_view text, ChildDumps& out) {
+  if (text == "grown") {
+    out = ChildDumps::grown;
+  } else if (text == "all") {
+    out = ChildDumps::all;
+  } else if (text == "never") {
+    out = ChildDumps::never;
+  } else {
+    return Status::failed("grown, all or never");
+  }
+  return Status::done();
+}
+
 Status parse_option_value(std::string_view text, CuptiMode& out) {
   bool on = false;
   if (parse_on_off(text, on)) {
@@ -248,6 +261,10 @@ const char* format_option_value(ExitDump value, char*) {
       break;
   }
   return "auto";
+}
+
+const char* format_option_value(ChildDumps value, char*) {
+  return value == ChildDumps::grown ? "grown" : value == ChildDumps::all ? "all" : "never";
 }
 
 const char* format_option_value(CuptiMode value, char*) {

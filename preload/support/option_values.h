@@ -19,6 +19,7 @@ inline constexpr size_t kOptionTextBytes = 64;
 Status parse_option_value(std::string_view text, bool& out);
 Status parse_option_value(std::string_view text, int& signal_out);  // 0: none
 Status parse_option_value(std::string_view text, ExitDump& out);
+Status parse_option_value(std::string_view text, ChildDumps& out);
 Status parse_option_value(std::string_view text, CuptiMode& out);
 Status parse_option_value(std::string_view text, FindNanMode& out);
 Status parse_option_value(std::string_view text, const char*& out);  // copied
@@ -34,6 +35,7 @@ Status parse_option_value(std::string_view text, ShareOfLimit& out);
 const char* format_option_value(bool value, char* buffer);
 const char* format_option_value(int signal, char* buffer);
 const char* format_option_value(ExitDump value, char* buffer);
+const char* format_option_value(ChildDumps value, char* buffer);
 const char* format_option_value(CuptiMode value, char* buffer);
 const char* format_option_value(FindNanMode value, char* buffer);
 const char* format_option_value(const char* value, char* buffer);

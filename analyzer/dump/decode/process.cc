@@ -47,6 +47,8 @@ void decode_process(const format::Process& in, Decoding& state) {
   out.earlier_site = in.earlier_site();
   out.earlier_tensors = in.earlier_tensors();
   out.earlier_detail = str(in.earlier_detail());
+  out.asked_by_run = str(in.asked_by_run());
+  out.asked_by_dump = in.asked_by_dump();
   out.step = std::max<int64_t>(in.step(), -1);
   out.job = str(in.job());
 }

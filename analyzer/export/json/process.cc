@@ -32,6 +32,8 @@ Json process(const Dump& dump) {
           {"trigger", format::EnumNameTrigger(trigger)},
           {"trigger_detail", p.trigger_detail},
           {"dump_number", p.dump_number},
+          {"asked_by_run", text_or_null(p.asked_by_run)},
+          {"asked_by_dump", number_or_null(p.asked_by_dump)},
           {"rank", natural_or_null(p.rank)},
           {"local_rank", natural_or_null(p.local_rank)},
           {"world_size", natural_or_null(p.world_size)},

@@ -28,6 +28,7 @@
 #include "python/heap_inspector/rows/opaque_rows.h"
 #include "python/heap_inspector/rows/profiler_rows.h"
 #include "python/heap_inspector/rows/reference_rows.h"
+#include "python/heap_inspector/rows/script_values.h"
 #include "python/heap_inspector/rows/shared_rows.h"
 #include "python/heap_inspector/rows/tensor_batches.h"
 #include "python/heap_inspector/rows/tensor_objects.h"
@@ -126,11 +127,13 @@ class Look {
     write_profiler_rows(gil_, graph_, attributes_, paths, chains, limits_, out_);
 
     begin(kNaming);
+    ScriptValues script(gil_, graph_, paths, chains, limits_);
+    script.read(facts_.serial);
     ReferenceRows rows(gil_, classes_,
-                       {graph_, complete, reachable_, paths, locals_, beginnings, tensors, optimizers, given}, chains,
-                       limits_, out_);
+                       {graph_, complete, reachable_, paths, locals_, beginnings, tensors, optimizers, given, script},
+                       chains, limits_, out_);
     write_tensors(tensors, paths, chains, rows);
-    rows.write_given_names();
+    rows.write_without_object();
 
     stop_of_names_ = limits_.stop();
     out_.containers_detail = kContainersNotReached;

@@ -128,7 +128,7 @@ int ObjectGraph::told(Object* child) {
 // What the collector does not know and may keep a tensor. (A capsule is collected from 3.13 on, but in no list.)
 bool ObjectGraph::is_export(Object* object, Kind kind) const {
   if (kind == Kind::array) return arrays_;
-  return kind == Kind::arrow || (kind == Kind::capsule && exported_tensor(object) != nullptr);
+  return kind == Kind::arrow || kind == Kind::script || (kind == Kind::capsule && exported_tensor(object) != nullptr);
 }
 
 // Of something that the collector has not listed.
@@ -206,7 +206,7 @@ bool ObjectGraph::note_plain(Object* child, uint64_t& own, uint32_t& cpp_objects
   const uint64_t bytes = sizes_->bytes(child);
   if (bytes >= kLarge) return true;
   if (field<uint32_t>(child, 0) == 1) own += bytes;  // else something else keeps it, too
-  cpp_objects += kind == Kind::cpp_object;
+  cpp_objects += is_cpp_kind(kind);
   return false;
 }
 
@@ -256,7 +256,7 @@ bool ObjectGraph::look_into(uint32_t i) {
   size_t known = 0;
   const Object* const text_type = gil_->PyUnicode_Type;
   uint64_t own = sizes_ ? sizes_->bytes(object) : 0;
-  uint32_t cpp_objects = kind == Kind::cpp_object;
+  uint32_t cpp_objects = is_cpp_kind(kind);
   for (Object* child : told_) {
     if (type_of(child) == text_type) {
       if (!note_text(child, own)) continue;

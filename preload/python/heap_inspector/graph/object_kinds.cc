@@ -82,6 +82,9 @@ KnownClasses KnownClasses::find(const Gil& gil) {
   classes.dataset = class_in(gil, "torch.utils.data.dataset", "Dataset");
   classes.kv_cache = class_in(gil, "transformers.cache_utils", "Cache");
   classes.kv_layer = class_in(gil, "transformers.cache_utils", "CacheLayerMixin");
+  size_t next = 0;
+  for (const char* name : {"ScriptModule", "ScriptObject", "ScriptList", "ScriptDict", "Future"})
+    classes.script[next++] = class_in(gil, "torch._C", name);
   find_interpreter(gil, classes);
   return classes;
 }
@@ -120,6 +123,9 @@ Kind Kinds::find(Object* type) const {
     if (name && strcmp(name, "collections.deque") == 0) return Kind::deque;
     if (name && strcmp(name, "functools._lru_cache_wrapper") == 0) return Kind::lru_cache;
     if (name && is_arrow_class(name)) return Kind::arrow;
+  }
+  for (Object* const known : classes_.script) {
+    if (derived(known)) return Kind::script;
   }
   if (type == gil_->PyCode_Type) return Kind::other;  // whose deaths a function of ours sees
   if (is_class_of_extension(gil_, type, classes_)) return Kind::cpp_object;

@@ -44,8 +44,12 @@ enum class Kind : uint8_t {
   dataset,      // of torch.utils.data
   kv_cache,     // of transformers, a layer of one too
   profiler,     // torch.autograd.profiler.profile
+  script,       // a value of TorchScript: torch._C.ScriptModule, ScriptList, Future and others
   cpp_object,   // of a class of an extension's C, C++ or Rust code, which may have memory that Python does not know
 };
+
+// An object of C++ whose contents tp_traverse does not report.
+constexpr bool is_cpp_kind(Kind kind) { return kind == Kind::cpp_object || kind == Kind::script; }
 
 // The program's classes that matter; each may be null.
 struct KnownClasses {
@@ -57,10 +61,11 @@ struct KnownClasses {
   Object* array_descriptor = nullptr;  // numpy.dtype
   Object* context = nullptr;
   Object* context_variable = nullptr;
-  Object* dataset = nullptr;                            // torch.utils.data.Dataset
-  Object* kv_cache = nullptr;                           // transformers' Cache
-  Object* profiler = nullptr;                           // torch.autograd.profiler.profile
-  Object* kv_layer = nullptr;                           // what one is made of, from transformers 4.54 on
+  Object* dataset = nullptr;   // torch.utils.data.Dataset
+  Object* kv_cache = nullptr;  // transformers' Cache
+  Object* profiler = nullptr;  // torch.autograd.profiler.profile
+  Object* kv_layer = nullptr;  // what one is made of, from transformers 4.54 on
+  Object* script[5] = {};      // torch._C: ScriptModule, ScriptObject, ScriptList, ScriptDict, Future
   uint64_t interpreter_begin = 0, interpreter_end = 0;  // where the interpreter's code is loaded; 0: not known
   // True where it is not known where the interpreter's code is.
   bool in_interpreter(uint64_t code) const {

@@ -158,12 +158,12 @@ const Object* ContainerRows::type_of_entries(uint32_t object) const {
 
 const Object* ContainerRows::type_of_cpp_objects(uint32_t object) const {
   for (int depth = 0; depth < kDeepest && keepers_.cpp_objects(object) > 0; ++depth) {
-    if (graph_.kind(object) == Kind::cpp_object) return type_of(graph_.object(object));
+    if (is_cpp_kind(graph_.kind(object))) return type_of(graph_.object(object));
     const Object* found = nullptr;
     uint32_t next = kNoObject;
     each_told(graph_.object(object), [&](Object* child) {
       const uint32_t number = graph_.find(child);
-      if (number == kNoObject && kinds_.of_type(type_of(child)) == Kind::cpp_object) found = type_of(child);
+      if (number == kNoObject && is_cpp_kind(kinds_.of_type(type_of(child)))) found = type_of(child);
       const bool leads = number != kNoObject && keepers_.keeper(number) == object && keepers_.cpp_objects(number) > 0;
       if (leads) next = number;
       return !found && !leads;

@@ -34,7 +34,7 @@ class OpaqueRows {
       return content ? look(variable, content, text, depth) : void();
     }
     if (!seen_.insert(value).second) return;
-    if (kind == Kind::cpp_object) return write(variable, value, text);
+    if (is_cpp_kind(kind)) return write(variable, value, text);
     if (depth == kDeepestAttribute) return;
     const auto look_at_attribute = [&](std::string_view name, Object* attribute) {
       look(variable, attribute, text + "." + std::string(name), depth + 1);

@@ -43,13 +43,14 @@ bool ReferenceRows::write_all(const TensorObjects::Tensor& tensor, std::span<con
   const auto local = found_.locals.find(tensor.object);
   std::span<const LocalReference* const> locals;
   if (local != found_.locals.end()) locals = local->second;
+  const size_t others = locals.size() + found_.script.of(tensor.serial).size();
   const size_t before = out_.references.size();
   write_references(tensor, holders, locals);
   if (!found_.complete && out_.references.size() == before && chains_.ready()) return true;
   const bool written =
       chains_.ready() && !out_.strings.full() &&
-      out_.tensors.emplace_back(tensor.serial, type.name, uint32_t(tensor.holders + locals.size()),
-                                state(tensor, locals.size()), uint8_t(found_.optimizers.trains(tensor.object)),
+      out_.tensors.emplace_back(tensor.serial, type.name, uint32_t(tensor.holders + others), state(tensor, others),
+                                uint8_t(found_.optimizers.trains(tensor.object)),
                                 uint8_t(type.parameter)) &&
       out_.ids.push(capsule ? 0 : uint64_t(reinterpret_cast<uintptr_t>(object)));
   if (written) return true;
@@ -62,10 +63,10 @@ bool ReferenceRows::write_all(const TensorObjects::Tensor& tensor, std::span<con
   return false;
 }
 
-WrapperState ReferenceRows::state(const TensorObjects::Tensor& tensor, size_t variables) const {
+WrapperState ReferenceRows::state(const TensorObjects::Tensor& tensor, size_t others) const {
   const int64_t unexplained = found_.graph.outside_references(tensor.object) - tensor.kept_by_cpp;
   const bool all_known = tensor.holders == found_.graph.inside_references(tensor.object);
-  if (variables != 0 || unexplained > 0 || !all_known) return WrapperState::referenced;
+  if (others != 0 || unexplained > 0 || !all_known) return WrapperState::referenced;
   bool any = false;
   for (const uint32_t holder : found_.tensors.holders(tensor)) {
     if (found_.reachable[holder]) return WrapperState::referenced;
@@ -100,6 +101,9 @@ void ReferenceRows::write_references(const TensorObjects::Tensor& tensor, std::s
     --left;
     write_reference(tensor, holder);
   }
+  const std::span<ScriptValues::Held> held = found_.script.of(tensor.serial);
+  write_script(held.first(std::min(left, held.size())));
+  for (ScriptValues::Held& each : held) each.written = true;
   const bool alone = first_holder == out_.references.size() && found_.paths.is_root(tensor.object);
   if (alone && found_.graph.outside_references(tensor.object) > int64_t(tensor.kept_by_cpp)) {
     const Root root = *found_.paths.root(tensor.object);
@@ -164,6 +168,35 @@ void ReferenceRows::write_reference(const TensorObjects::Tensor& tensor, const H
   if (!out_.within.emplace_back(tensor.serial, out_.strings.intern(chain.text), chain.within)) limits_.memory_ran_out();
 }
 
+void ReferenceRows::write_script(std::span<ScriptValues::Held> held) {
+  using Holder = torch::IValues::Holder;
+  using Role = torch::IValues::Role;
+  constexpr std::string_view kOwnValue = "._c";  // the attribute by which a class of Python's has a value of TorchScript
+  for (ScriptValues::Held& each : held) {
+    Chain chain = chains_.of(each.object);
+    if (chain.text.ends_with(kOwnValue)) chain.text.resize(chain.text.size() - kOwnValue.size());
+    chain.text += found_.script.text(each);
+    add({.tensor = each.serial,
+         .text = chain.text,
+         .scope = chain.scope,
+         .holder = each.holder == Holder::list    ? "list"
+                   : each.holder == Holder::dict  ? "dict"
+                   : each.holder == Holder::tuple ? "tuple"
+                                                  : short_class_name(gil_, found_.graph.object(each.object)),
+         .node = chain.node,
+         .steps = chain.steps,
+         .root = chain.root,
+         .role = each.role == Role::parameter ? ReferenceRole::parameter
+                 : each.role == Role::buffer  ? ReferenceRole::buffer
+                                              : ReferenceRole::plain,
+         .call = chain.call,
+         .begins_at = chain.begins_at,
+         .object = each.object});
+    if (chain.within == format::ReferenceWithin::nothing) continue;
+    if (!out_.within.emplace_back(each.serial, out_.strings.intern(chain.text), chain.within)) limits_.memory_ran_out();
+  }
+}
+
 void ReferenceRows::write_given(uint64_t serial, const std::vector<GivenName>& names) {
   for (size_t i = 0; i < names.size() && i < kMaxReferenceRows; ++i) {
     add({.tensor = serial, .text = names[i].text, .root = names[i].root});
@@ -175,6 +208,18 @@ void ReferenceRows::write_given_names() {
     if (limits_.reached() || too_much()) return;
     write_given(serial, names);
   }
+}
+
+void ReferenceRows::write_without_object() {
+  const std::span<ScriptValues::Held> all = found_.script.all();
+  for (size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    while (end < all.size() && all[end].serial == all[begin].serial) ++end;
+    if (limits_.reached() || too_much()) return;
+    if (all[begin].written) continue;
+    write_given(all[begin].serial, found_.given.take(all[begin].serial));
+    write_script(all.subspan(begin, std::min(end - begin, kMaxReferenceRows)));
+  }
+  write_given_names();
 }
 
 void ReferenceRows::add(const NewRow& row) {

@@ -20,6 +20,7 @@
 #include "python/heap_inspector/naming/chains.h"
 #include "python/heap_inspector/naming/given_names.h"
 #include "python/heap_inspector/naming/optimizers.h"
+#include "python/heap_inspector/rows/script_values.h"
 #include "python/heap_inspector/rows/tensor_objects.h"
 #include "python/references.h"
 
@@ -42,6 +43,7 @@ struct FoundObjects {
   const TensorObjects& tensors;
   const Optimizers& optimizers;
   GivenNames& given;
+  ScriptValues& script;
 };
 
 class ReferenceRows {
@@ -59,8 +61,8 @@ class ReferenceRows {
   // All of a tensor's rows or none. Nothing is written of a tensor of which nothing was found where not all
   // that may hold it was seen. False: a limit was reached.
   bool write(const TensorObjects::Tensor& tensor, std::span<const Holder> holders);
-  // Names of tensors that have no Python object any more.
-  void write_given_names();
+  // Names of tensors that have no Python object, or none any more.
+  void write_without_object();
   // The object that has the reference of each row so far; kNoObject: a variable or a name.
   const PageArray<uint32_t>& holders() const { return holders_; }
 
@@ -74,6 +76,8 @@ class ReferenceRows {
   void write_references(const TensorObjects::Tensor& tensor, std::span<const Holder> holders,
                         std::span<const LocalReference* const> locals);
   void write_reference(const TensorObjects::Tensor& tensor, const Holder& holder);
+  void write_given_names();
+  void write_script(std::span<ScriptValues::Held> held);
   void write_given(uint64_t serial, const std::vector<GivenName>& names);
   // What a row says, with texts that are not in the dump yet.
   struct NewRow {
@@ -91,7 +95,7 @@ class ReferenceRows {
   };
   void add(const NewRow& row);
   void sort_by_steps(size_t first);
-  format::WrapperState state(const TensorObjects::Tensor& tensor, size_t variables) const;
+  format::WrapperState state(const TensorObjects::Tensor& tensor, size_t others) const;
   std::string_view own_name(uint32_t tensor) const;
   bool too_much();
 

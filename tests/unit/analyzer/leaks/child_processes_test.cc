@@ -48,6 +48,18 @@ TEST(ChildProcesses, TwoRunsOfAProgramAreNone) {
   EXPECT_THAT(family.children, IsEmpty());
 }
 
+// A shell in between has no dump.
+TEST(ChildProcesses, ADumpThatAnAncestorAskedForIsOfItsFamily) {
+  std::vector<Dump> dumps;
+  dumps.push_back(dump_of(10, 1, "a"));
+  dumps.push_back(dump_of(14, 12, "d"));
+  dumps.back().process.asked_by_run = "a";
+  const ProcessFamily family = family_of(std::move(dumps));
+  ASSERT_EQ(family.parent.size(), 1u);
+  EXPECT_EQ(family.parent[0].process.pid, 10u);
+  EXPECT_EQ(family.children.size(), 1u);
+}
+
 Dumps worker(uint32_t pid, const std::string& list) {
   return Dumps([&](Scene& scene) {
     scene.builder.pid = pid;

@@ -66,11 +66,37 @@ class FakeProc : public ::testing::Test {
     write(name + "/smaps_rollup",
           "Rss: 1 kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: " + std::to_string(private_kib) + " kB\n");
   }
-  ChildProcesses read(const WorkClocks& clocks = {}) { return read_child_processes(folder_.c_str(), 10, clocks); }
+  ChildProcesses read(const WorkClocks& clocks = {}, Descendants* descendants = nullptr) {
+    return read_child_processes(descendants, folder_.c_str(), 10, clocks);
+  }
 
  private:
   std::string folder_ = std::filesystem::temp_directory_path() / ("proc." + std::to_string(getpid()));
 };
+
+TEST_F(FakeProc, ChildrenOfChildrenAreDescendantsAndNoChildren) {
+  write("self/task/10/children", "11 12 ");
+  write("11/task/11/children", "13 ");
+  write("13/task/13/children", "14 ");
+  process(11, 10, 400, 300);
+  process(12, 10, 40, 30);
+  process(13, 11, 4, 3);
+  process(14, 13, 2, 1);
+  Descendants all;
+  EXPECT_EQ(read({}, &all).count, 2u);
+  ASSERT_EQ(all.count, 4u);
+  EXPECT_EQ(all.all[0].pid, 11);
+  EXPECT_EQ(all.all[2].pid, 13);
+  EXPECT_EQ(all.all[3].pid, 14);
+  EXPECT_EQ(all.all[3].memory.private_bytes, 1u << 10);
+}
+
+TEST(MemoryOfProcess, GrowsByTheSmallerOfTwoGrowths) {
+  const MemoryOfProcess before = {.resident = 100, .private_bytes = 50};
+  EXPECT_EQ((MemoryOfProcess{.resident = 130, .private_bytes = 60}.growth_since(before)), 10u);
+  EXPECT_EQ((MemoryOfProcess{.resident = 105, .private_bytes = 90}.growth_since(before)), 5u) << "written to, and there before";
+  EXPECT_EQ((MemoryOfProcess{.resident = 90, .private_bytes = 60}.growth_since(before)), 0u);
+}
 
 TEST_F(FakeProc, TheKernelsListsAreRead) {
   write("self/task/10/children", "11 12 ");

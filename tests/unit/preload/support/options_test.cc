@@ -61,6 +61,7 @@ TEST_F(OptionsTest, TakeValuesOfEveryType) {
   set("TENSORSCOPE", "0");
   set("TENSORSCOPE_SIGNAL", "USR2");
   set("TENSORSCOPE_EXIT", "never");
+  set("TENSORSCOPE_CHILDREN", "all");
   set("TENSORSCOPE_DIR", "/some/where");
   set("TENSORSCOPE_NATIVE", "off");
   set("TENSORSCOPE_NAMES_TIMEOUT_MS", "250");
@@ -69,6 +70,7 @@ TEST_F(OptionsTest, TakeValuesOfEveryType) {
   EXPECT_FALSE(options().enabled);
   EXPECT_EQ(options().signal, SIGUSR2);
   EXPECT_EQ(options().exit, ExitDump::never);
+  EXPECT_EQ(options().children, ChildDumps::all);
   EXPECT_STREQ(options().directory, "/some/where");
   EXPECT_FALSE(options().native_stacks.on);
   EXPECT_EQ(options().names_timeout_ms, 250u);
@@ -78,6 +80,7 @@ TEST_F(OptionsTest, TakeValuesOfEveryType) {
   EXPECT_EQ(rows.at("TENSORSCOPE"), "off");
   EXPECT_EQ(rows.at("TENSORSCOPE_SIGNAL"), "SIGUSR2");
   EXPECT_EQ(rows.at("TENSORSCOPE_EXIT"), "never");
+  EXPECT_EQ(rows.at("TENSORSCOPE_CHILDREN"), "all");
   EXPECT_EQ(rows.at("TENSORSCOPE_DIR"), "/some/where");
   EXPECT_EQ(rows.at("TENSORSCOPE_NAMES_TIMEOUT_MS"), "250");
   EXPECT_EQ(rows.at("TENSORSCOPE_MAX_STACK_MEMORY"), "3G");
