@@ -73,15 +73,12 @@ void read_children_beside(std::vector<analyzer::Dump>& dumps, Invocation& invoca
     analyzer::Dump dump = analyzer::read_dump_or_moment(path);
     children[dump.process.run_id].push_back(std::move(dump));
   }
-  std::erase_if(children, [&](const auto& child) {
-    if (child.second.size() > 1) return false;
-    const analyzer::Dump& only = child.second.front();
-    invocation.say(fmt::format("child process {} wrote one dump with these ({}), which shows no growth: a later dump of "
-                               "process {} may have it write another",
-                               only.process.pid, std::filesystem::path(only.path).filename().string(),
+  const size_t with_any = std::erase_if(children, [](const auto& child) { return child.second.size() < 2; });
+  if (children.empty() && with_any > 0) {
+    invocation.say(fmt::format("child processes wrote one dump each with these, which shows no growth: a later dump of "
+                               "process {} lets those that go on growing write another",
                                dumps.front().process.pid));
-    return true;
-  });
+  }
   std::vector<std::string> names;
   for (auto& [run, child] : children) {
     for (analyzer::Dump& dump : child) {
@@ -106,7 +103,7 @@ void add_children(analyzer::Leaks& found, std::vector<std::vector<analyzer::Dump
     report_without_names(invocation, dumps);
     if (dumps.size() < 2) continue;
     analyzer::Leaks leaks = analyzer::find_leaks(dumps.views(), options.filter.empty());
-    analyzer::add_findings_of_child(found, dumps.views().back(), std::move(leaks));
+    analyzer::add_findings_of_child(found, dumps.views(), std::move(leaks));
   }
   analyzer::leave_out_explained_children(found);
 }

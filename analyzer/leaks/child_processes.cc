@@ -59,10 +59,12 @@ ProcessFamily family_of(std::vector<Dump> dumps) {
   return family;
 }
 
-void add_findings_of_child(Leaks& leaks, const View& last, Leaks child) {
+void add_findings_of_child(Leaks& leaks, const std::vector<View>& views, Leaks child) {
+  const View& last = views.back();
   for (LeakFinding& finding : child.findings) {
     OfChildren& origin = finding.of_children.emplace();
     origin.processes = {last.dump.process.pid};
+    origin.first = views.front().dump.path;
     if (finding.site != 0) {
       origin.place = last.places.at(finding.site);
       origin.source = last.places.source_line(finding.site);
@@ -82,13 +84,17 @@ void add_findings_of_child(Leaks& leaks, const View& last, Leaks child) {
   }
 }
 
+// A child that writes dumps from its parent's second one on has an interval less.
 void leave_out_explained_children(Leaks& leaks) {
+  const auto each_interval = [](const LeakFinding& finding) {
+    return finding.growth.added_bytes() / std::max<int64_t>(int64_t(finding.growth.bytes.size()) - 1, 1);
+  };
   int64_t found = 0;
   for (const LeakFinding& finding : leaks.findings) {
-    if (finding.of_children) found += finding.growth.added_bytes();
+    if (finding.of_children) found += each_interval(finding);
   }
   const auto explained = [&](const LeakFinding& finding) {
-    return finding.kind == LeakKind::child_processes && found > 0 && found * 2 >= finding.growth.added_bytes();
+    return finding.kind == LeakKind::child_processes && found > 0 && found * 2 >= each_interval(finding);
   };
   // Children copy pages of their parent as they write to them, also for a dump: that it ends is no answer beside one.
   std::erase_if(leaks.remarks,

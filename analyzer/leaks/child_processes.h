@@ -17,9 +17,8 @@ struct ProcessFamily {
 };
 ProcessFamily family_of(std::vector<Dump> dumps);
 
-// Adds what was found in the dumps of one child, of which `last` is the last one. Children that keep the same at the
-// same place are one finding.
-void add_findings_of_child(Leaks& leaks, const View& last, Leaks child);
+// Adds what was found in the dumps of one child. Children that keep the same at the same place are one finding.
+void add_findings_of_child(Leaks& leaks, const std::vector<View>& views, Leaks child);
 // After the last child: the growth of the children's private memory is no finding beside theirs.
 void leave_out_explained_children(Leaks& leaks);
 

@@ -179,6 +179,7 @@ struct OfChildren {
   std::vector<uint32_t> processes;
   Place place;         // where it is made; without a name where that is not known
   std::string source;  // the line
+  std::string first;   // path of the first dump of the first of them
 };
 
 // Where a container is: what a reference or a row of a container says of it, in the last dump.

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collector/child_dumps.h"
 
+#include <algorithm>
+
 #include "collector/dump_budget.h"
 #include "collector/wake.h"
 #include "dump/child_processes.h"
+#include "dump/fork_gate.h"
+#include "dump/heap_totals.h"
 #include "support/copy_text.h"
 #include "support/fresh_in_child.h"
 #include "support/options.h"
@@ -22,13 +26,22 @@ constexpr uint64_t kGrownBytes = uint64_t{4} << 20;
 constinit Descendants g_last;
 FreshInChild g_fresh_last{[] { g_last.count = 0; }};
 
-// Of this process, as it was when it had written its last dump for an ancestor: the dump itself takes memory.
+// Of this process. What malloc keeps for later is not the program's: a dump leaves such memory.
 struct OwnMemory {
   bool known = false;
-  dump::MemoryOfProcess after_dump;
+  dump::MemoryOfProcess all;
+  uint64_t free = 0;
 };
-constinit OwnMemory g_own;
-FreshInChild g_fresh_own{g_own};
+constinit OwnMemory g_after_dump;  // the last one for an ancestor
+FreshInChild g_fresh_after_dump{g_after_dump};
+
+OwnMemory own_memory() {
+  OwnMemory now;
+  const dump::ForkGateScope gate;  // malloc's locks
+  now.known = gate && dump::read_memory_of("self", now.all);
+  if (now.known) now.free = dump::read_heap_totals().free;
+  return now;
+}
 
 // A descendant that was asked asks none of its own: its ancestor has asked them all.
 bool may_ask(const DumpRequest& request) {
@@ -75,10 +88,12 @@ void look_at_children(const DumpRequest& request, dump::DumpFacts& facts) {
 }
 
 bool has_grown_since_own_dump() {
-  dump::MemoryOfProcess now;
-  return !g_own.known || !dump::read_memory_of("self", now) || now.growth_since(g_own.after_dump) >= kGrownBytes;
+  if (!g_after_dump.known) return true;
+  const OwnMemory now = own_memory();
+  const uint64_t more_free = std::max(now.free, g_after_dump.free) - g_after_dump.free;
+  return !now.known || now.all.growth_since(g_after_dump.all) >= kGrownBytes + more_free;
 }
 
-void note_own_dump() { g_own.known = dump::read_memory_of("self", g_own.after_dump); }
+void note_own_dump() { g_after_dump = own_memory(); }
 
 }  // namespace tensorscope::collector

@@ -444,10 +444,15 @@ std::string short_holder(const LeakFinding& finding) {
   return text::holder_phrase(shown);
 }
 
+std::string first_of_children(const analyzer::OfChildren& children) {
+  return children.processes.size() > 1 ? "their first dumps" : std::filesystem::path(children.first).filename().string();
+}
+
 }  // namespace
 
-std::string finding_headline(const LeakFinding& finding, const std::string& first_dump) {
+std::string finding_headline(const LeakFinding& finding, const std::string& first_of_all) {
   const Growth& growth = finding.growth;
+  const std::string first_dump = finding.of_children ? first_of_children(*finding.of_children) : first_of_all;
   const bool nodes = finding.kind == LeakKind::graph_nodes;
   const bool outside = finding.kind == LeakKind::process_memory || finding.kind == LeakKind::child_processes;
   if (outside) {

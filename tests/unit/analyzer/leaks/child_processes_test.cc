@@ -80,7 +80,7 @@ Dumps parent(uint64_t private_mib) {
 
 void add_worker(Dumps& all, uint32_t pid, const std::string& list) {
   Dumps child = worker(pid, list);
-  add_findings_of_child(all.leaks, child.views().back(), std::move(child.leaks));
+  add_findings_of_child(all.leaks, child.views(), std::move(child.leaks));
 }
 
 TEST(ChildProcesses, WhatChildrenKeepIsAFindingOfTheirParent) {

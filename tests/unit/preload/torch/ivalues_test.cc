@@ -90,6 +90,8 @@ class IValuesTest : public ::testing::Test {
   IValuesTest() {
     EXPECT_TRUE(objects_.refresh());
     classes_.start(&objects_);
+    EXPECT_TRUE(live::start());
+    g_state.store(State::recording);
     const InsideScope inside;
     for (const uint64_t& each : tensors_) live::tensor_constructed(&each);
   }
