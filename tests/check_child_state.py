@@ -156,7 +156,6 @@ KEPT = {
         torch_events/step_hook.cc g_hook_wanted g_hook_registered""",
     SCRATCH: """
         live/history.cc g_points
-        collector/wake.cc g_wake
         collector/collector_thread.cc g_collector_ended
         collector/memory_limits.cc g_reader
         oom/failing_thread.cc g_failure_reader

@@ -75,9 +75,10 @@ void read_children_beside(std::vector<analyzer::Dump>& dumps, Invocation& invoca
   }
   const size_t with_any = std::erase_if(children, [](const auto& child) { return child.second.size() < 2; });
   if (children.empty() && with_any > 0) {
-    invocation.say(fmt::format("child processes wrote one dump each with these, which shows no growth: a later dump of "
-                               "process {} lets those that go on growing write another",
-                               dumps.front().process.pid));
+    invocation.say(
+        fmt::format("child processes wrote one dump each with these, which shows no growth: a later dump of "
+                    "process {} lets those that go on growing write another",
+                    dumps.front().process.pid));
   }
   std::vector<std::string> names;
   for (auto& [run, child] : children) {

@@ -47,7 +47,7 @@ struct Process {
   std::string asked_by_run;    // of the ancestor whose dump this one goes with; "": it goes with none
   uint32_t asked_by_dump = 0;  // the dump_number of that dump
   int64_t step = -1;           // of optimizers, or that the program marked; -1: not counted
-  std::string job;    // the same for all ranks of a job; "" where the environment does not tell
+  std::string job;             // the same for all ranks of a job; "" where the environment does not tell
 };
 
 struct SharedObject {

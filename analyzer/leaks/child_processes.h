@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dumps of a process and of its children, as TENSORSCOPE_CHILDREN and `snapshot --children` write them: what a child keeps is a finding of its
-// parent's, with the child's holder and line.
+// Dumps of a process and of its children, as TENSORSCOPE_CHILDREN and `snapshot --children` write them: what a child
+// keeps is a finding of its parent's, with the child's holder and line.
 //
 // Not thread-safe.
 #pragma once

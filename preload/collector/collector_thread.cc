@@ -127,7 +127,7 @@ void sit_out(Job job, Waiter* waiter, uint32_t seen) {
 void run_collector() {
   look_at_own_table();
   open_settings_file();
-  begin_requests_of_ancestors();
+  share_wake_page();
   run_or_abandon_on_oom([] { begin_features(); });
   unsigned tries = 0;
   const char* shown = rules::kCollectorName;

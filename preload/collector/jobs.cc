@@ -164,11 +164,6 @@ void finish_waiting(Waiter& waiter) {
   python::wake_lender();
 }
 
-// A new page begins to count.
-void begin_requests_of_ancestors() {
-  if (share_wake_page()) g_requests.ancestors_served = 0;
-}
-
 Job counted_job() {
   if (std::exchange(g_requests.is_near, false)) return Job::near_limit;
   if (take_request(g_requests.signals, g_requests.signals_served)) return Job::signal;

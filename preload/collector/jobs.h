@@ -31,8 +31,7 @@ void do_work(Waiter& waiter);
 void finish_waiting(Waiter& waiter);
 DumpRequest near_limit_request(const dump::Failure& near);
 
-// Context: collector. `begin_requests_of_ancestors()` comes first.
-void begin_requests_of_ancestors();
+// Context: collector.
 Job counted_job();
 void do_job(Job job, Waiter* waiter);
 // Looks at the limits of memory and for a request file. True: there is something to do.

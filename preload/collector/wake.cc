@@ -37,9 +37,8 @@ static_assert(sizeof(WakePage) == kPageBytes);
 constinit WakePage g_page;
 
 // A forked child has the parent's page until it has put another in its place.
-FreshInChild g_fresh_page{[] {
-  mmap(&g_page, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-}};
+FreshInChild g_fresh_page{
+    [] { mmap(&g_page, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0); }};
 
 // Between processes, other than those of support/locks/futex.h.
 void change_and_wake(std::atomic<uint32_t>& word) {
@@ -130,12 +129,13 @@ void sleep_until_woken(uint32_t seen, const timespec* at_most) {
   errno = saved_errno;
 }
 
-// Who counts on the page that is replaced has noted before what it asks for, and the collector looks at that after this.
+// The file has its page before anybody uses it: one that the system could not give later would end the process. Who
+// counts meanwhile has noted before what it asks for, and the collector looks at that after this.
 bool share_wake_page() {
   if (!has_private_descriptors() || calls_are_filtered() || sysconf(_SC_PAGESIZE) != kPageBytes) return false;
   const int file = new_page_file();
   if (file < 0) return false;
-  const bool shared = ftruncate(file, kPageBytes) == 0 &&
+  const bool shared = write(file, &g_page, kPageBytes) == ssize_t(kPageBytes) &&
                       fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 &&
                       mmap(&g_page, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED;
   if (!shared) close(file);

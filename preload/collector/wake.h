@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The word on which the collector thread sleeps, and the requests of ancestors.
 //
-// Both are on a page of their own. A collector thread with a descriptor table of its own makes it a memfd and keeps that
-// open, so that an ancestor of the same user finds it (/proc/PID/task/TID/fd), counts a request and wakes the thread.
-// Nothing is sent that could end a process or run its code, nothing is left on a disk, and a process that ends or
-// replaces its program takes the page with it.
+// Both are on a page of their own. A collector thread with a descriptor table of its own makes it a memfd and keeps
+// that open, so that an ancestor of the same user finds it (/proc/PID/task/TID/fd), counts a request and wakes the
+// thread. Nothing is sent that could end a process or run its code, nothing is left on a disk, and a process that ends
+// or replaces its program takes the page with it.
 #pragma once
 
 #include <sys/types.h>
@@ -30,10 +30,10 @@ struct DumpOfAncestor {
   bool all = false;  // also of descendants that did not grow
 };
 
-// Lets ancestors ask, as long as the calling thread has its descriptor table. False: the system does not let them.
-// Context: collector, as it begins.
+// Lets ancestors ask, as long as the calling thread has its descriptor table. False: nobody can. Context: collector, as
+// it begins.
 bool share_wake_page();
-// How often ancestors have asked since then; `last` is who did so last.
+// How often ancestors have asked; `last` is who did so last.
 uint32_t ancestors_requests(DumpOfAncestor& last);
 
 // Asks a process for a dump. False: it has no such page, or is not this user's. Context: collector.

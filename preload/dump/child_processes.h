@@ -24,8 +24,8 @@ struct MemoryOfProcess {
   uint64_t resident = 0;
   uint64_t private_bytes = 0;
   uint64_t shared_anonymous = 0;  // becomes private where the process or its parent writes to it
-  // By how much it grew since then: of both the smaller growth. A page that a forked child writes to becomes private and
-  // was resident before; a page of a file that is read becomes resident and is not private.
+  // By how much it grew since then: of both the smaller growth. A page that a forked child writes to becomes private
+  // and was resident before; a page of a file that is read becomes resident and is not private.
   uint64_t growth_since(const MemoryOfProcess& before) const;
 };
 // `process`: a folder below `proc`. False: not known.

@@ -21,8 +21,8 @@ struct DumpFacts {
   uint64_t requested_ns = 0;
   const Failure* failure = nullptr;
   std::string torch_version;
-  SiteId site = 0;    // of the call that asked for the dump: its place is the detail then
-  int64_t step = -1;  // of the program; -1: not counted
+  SiteId site = 0;                // of the call that asked for the dump: its place is the detail then
+  int64_t step = -1;              // of the program; -1: not counted
   const char* asked_by_run = "";  // of the ancestor whose dump this one goes with
   uint32_t asked_by_dump = 0;     // that dump's number
   ChildProcesses children = {};

@@ -15,13 +15,17 @@ namespace tensorscope::torch {
 
 namespace {
 
-// In words. An intrusive_ptr_target has its vtable and its counts (c10/util/intrusive_ptr.h).
-constexpr size_t kBase = 2, kVector = 3, kIValue = 2;
+// In words.
+constexpr size_t kMaxBase = 3, kVector = 3, kIValue = 2;
 constexpr uint64_t kTensorTag = 1, kIntTag = 5;  // the same since torch 1.9
 constexpr uint64_t kMaxIValues = uint64_t{1} << 22, kChunk = uint64_t{1} << 15;
 constexpr size_t kMaxText = 64;
 
 uint64_t low_half(uint64_t word) { return word & 0xffffffff; }
+
+// The size of an intrusive_ptr_target: its vtable and its counts (c10/util/intrusive_ptr.h), of strong and of weak
+// references. They share a word in newer torch, where the upper half is the weak one, of at least 1.
+size_t base_of(const std::vector<uint64_t>& words) { return words[1] >> 32 != 0 ? 2 : 3; }
 
 VectorWords vector_of(const uint64_t* words) { return {words[0], words[1], words[2]}; }
 
@@ -107,17 +111,13 @@ bool IValues::walk(uint64_t container, FunctionRef<bool()> go_on, FunctionRef<vo
 }
 
 void IValues::read_elements(const Open& container, std::vector<Element>& elements) {
-  constexpr size_t kInline = 3;  // elements that a tuple has within it
   std::vector<uint64_t> words;
   switch (container.kind) {
     case Kind::list:
-      if (read(container.address, kBase + kVector, words)) read_vector(&words[kBase], elements);
+      if (read(container.address, kMaxBase + kVector, words)) read_vector(&words[base_of(words)], elements);
       break;
     case Kind::tuple:
-      if (!read(container.address, kBase + 1 + kInline * kIValue, words) || words[kBase] > kInline) return;
-      if (words[kBase] == 0) return read_vector(&words[kBase + 1], elements);
-      read_array(container.address + (kBase + 1) * sizeof(uint64_t), words[kBase], elements);
-      break;
+      return read_tuple(container.address, elements);
     case Kind::dict:
       return read_dict(container.address, elements);
     case Kind::object:
@@ -127,6 +127,18 @@ void IValues::read_elements(const Open& container, std::vector<Element>& element
     case Kind::none:
       break;
   }
+}
+
+// It has few elements within it.
+void IValues::read_tuple(uint64_t address, std::vector<Element>& elements) {
+  constexpr size_t kInline = 3;
+  std::vector<uint64_t> words;
+  if (!read(address, kMaxBase + 1 + kVector, words)) return;
+  const size_t base = base_of(words);
+  const uint64_t count = words[base];
+  if (count > kInline) return;
+  if (count == 0) return read_vector(&words[base + 1], elements);
+  read_array(address + (base + 1) * sizeof(uint64_t), count, elements);
 }
 
 void IValues::read_vector(const uint64_t* words, std::vector<Element>& elements) {
@@ -155,9 +167,9 @@ void IValues::read_dict(uint64_t address, std::vector<Element>& elements) {
   };
   constexpr size_t kEntry = 7, kKey = 3, kValue = 5;  // previous, next, distance, key, value
   std::vector<uint64_t> words;
-  if (!read(address, kBase + sizeof(Words) / sizeof(uint64_t), words)) return;
+  if (!read(address, kMaxBase + sizeof(Words) / sizeof(uint64_t), words)) return;
   Words dict;
-  memcpy(&dict, &words[kBase], sizeof dict);
+  memcpy(&dict, &words[base_of(words)], sizeof dict);
   const auto lookups = uint8_t(dict.small >> 8);  // after the shift of the hash's policy
   const uint64_t entries = dict.slots_minus_one + lookups;
   if (dict.sentinel == 0 || dict.sentinel != dict.same_sentinel || dict.count == 0) return;
@@ -184,7 +196,8 @@ void IValues::name_keys(const std::vector<uint64_t>& keys, std::vector<Element>&
     std::string text;
     const bool is_string =
         vtables[i] != 0 && strcmp(classes_.by_vtable(vtables[i]), "N3c106ivalue14ConstantStringE") == 0;
-    if (is_string && read_text(payloads[i] + kBase * sizeof(uint64_t), text)) {
+    std::vector<uint64_t> head;
+    if (is_string && read(payloads[i], 2, head) && read_text(payloads[i] + base_of(head) * sizeof(uint64_t), text)) {
       elements[i].step = "['" + text.substr(0, kMaxText) + "']";
     } else if (low_half(keys[i * kIValue + 1]) == kIntTag) {
       elements[i].step = "[" + std::to_string(int64_t(payloads[i])) + "]";
@@ -196,10 +209,12 @@ void IValues::name_keys(const std::vector<uint64_t>& keys, std::vector<Element>&
 
 // Its type is the one ClassType among its first words, and its slots follow the two words of that pointer.
 void IValues::read_object(uint64_t address, std::vector<Element>& elements) {
-  constexpr size_t kMaxWords = 13;  // its size: the unit that compiled it, and the slots
+  constexpr size_t kUnit = 6;  // that compiled the type
   std::vector<uint64_t> words, vtables;
-  if (!read(address, kMaxWords, words) || !vtables_of(words, vtables)) return;
-  for (size_t i = kBase; i + 2 + kVector <= kMaxWords; ++i) {
+  if (!read(address, 2, words)) return;
+  const size_t base = base_of(words), size = base + kUnit + 2 + kVector;
+  if (!read(address, size, words) || !vtables_of(words, vtables)) return;
+  for (size_t i = base; i + 2 + kVector <= size; ++i) {
     if (vtables[i] == 0 || strcmp(classes_.by_vtable(vtables[i]), "N3c109ClassTypeE") != 0) continue;
     read_vector(&words[i + 2], elements);
     return name_slots(words[i], elements);
@@ -246,17 +261,21 @@ bool IValues::name_slots(const std::vector<uint64_t>& type, size_t attribute_wor
 // libstdc++'s std::string: of the newer kind begin, length and a place for short ones; of the older kind the begin
 // alone, before which length and capacity stand.
 bool IValues::read_text(uint64_t string, std::string& text) {
-  constexpr uint64_t kShort = 16, kMax = 4096;
+  constexpr uint64_t kShort = 16;
   std::vector<uint64_t> words;
   if (!read(string, 1, words)) return false;
   const uint64_t begin = words[0];
-  uint64_t length = 0;
-  if (read(string, 4, words) && words[1] <= kMax && (begin == string + kShort ? words[1] < kShort : words[2] >= words[1])) {
-    length = words[1];
-  } else if (read(begin - 24, 2, words) && words[0] <= kMax && words[1] >= words[0]) {
-    length = words[0];
+  if (read(string, 3, words)) {
+    const bool is_short = begin == string + kShort;
+    if ((is_short ? words[1] < kShort : words[2] >= words[1]) && read_characters(begin, words[1], text)) return true;
   }
-  if (length == 0) return false;
+  return begin % 8 == 0 && read(begin - 24, 2, words) && words[1] >= words[0] && read_characters(begin, words[0], text);
+}
+
+// False: it is no text that ends there.
+bool IValues::read_characters(uint64_t begin, uint64_t length, std::string& text) {
+  constexpr uint64_t kMax = 4096;
+  if (length == 0 || length > kMax) return false;
   SafeReads reads;
   reads.add(begin, size_t(length) + 1);
   allowed_ = allowed_ && reads.run();
@@ -267,12 +286,12 @@ bool IValues::read_text(uint64_t string, std::string& text) {
 
 // The value is there if one of the words after the locks is a tensor or a container with its tag.
 void IValues::read_future(uint64_t address, std::vector<Element>& elements) {
-  constexpr size_t kMaxWords = 18;  // the locks have 12
+  constexpr size_t kWords = 19;  // the locks have 12
   std::vector<uint64_t> words, vtables;
-  if (!read(address, kMaxWords, words) || !vtables_of(words, vtables)) return;
-  for (size_t i = kBase; i + 1 < words.size(); ++i) {
-    const bool tensor = low_half(words[i + 1]) == kTensorTag &&
-                        live::tensor_serial(reinterpret_cast<const void*>(words[i])) != 0;
+  if (!read(address, kWords, words) || !vtables_of(words, vtables)) return;
+  for (size_t i = base_of(words); i + 1 < words.size(); ++i) {
+    const bool tensor =
+        low_half(words[i + 1]) == kTensorTag && live::tensor_serial(reinterpret_cast<const void*>(words[i])) != 0;
     if (!tensor && kind_of(vtables[i]) == Kind::none) continue;
     elements.push_back({words[i], words[i + 1], ".value()"});
     return;

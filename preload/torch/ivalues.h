@@ -59,6 +59,7 @@ class IValues {
   bool read(uint64_t address, size_t size, std::vector<uint64_t>& words);
   bool vtables_of(const std::vector<uint64_t>& addresses, std::vector<uint64_t>& vtables);
   void read_elements(const Open& container, std::vector<Element>& elements);
+  void read_tuple(uint64_t address, std::vector<Element>& elements);
   void read_vector(const uint64_t* words, std::vector<Element>& elements);
   void read_array(uint64_t begin, uint64_t count, std::vector<Element>& elements);
   void read_dict(uint64_t address, std::vector<Element>& elements);
@@ -68,6 +69,7 @@ class IValues {
   bool name_slots(const std::vector<uint64_t>& type, size_t attribute_words, std::vector<Element>& elements);
   void name_keys(const std::vector<uint64_t>& entries, std::vector<Element>& elements);
   bool read_text(uint64_t string, std::string& text);
+  bool read_characters(uint64_t begin, uint64_t length, std::string& text);
 
   ObjectClasses& classes_;
   std::unordered_set<uint64_t> met_;

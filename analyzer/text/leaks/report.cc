@@ -445,7 +445,8 @@ std::string short_holder(const LeakFinding& finding) {
 }
 
 std::string first_of_children(const analyzer::OfChildren& children) {
-  return children.processes.size() > 1 ? "their first dumps" : std::filesystem::path(children.first).filename().string();
+  return children.processes.size() > 1 ? "their first dumps"
+                                       : std::filesystem::path(children.first).filename().string();
 }
 
 }  // namespace

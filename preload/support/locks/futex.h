@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sleeping on a word of memory, and waking who sleeps there. Within one process; collector/wake.h has a word that others
-// may reach.
+// Sleeping on a word of memory, and waking who sleeps there. Within one process; collector/wake.h has a word that
+// others may reach.
 //
 // Context: any, signal handlers included. errno is left as it was.
 #pragma once

@@ -5,8 +5,8 @@
 // Objects are numbered from 0; references stand as numbers, those of one object together in the order in which
 // tp_traverse reports them. What the collector does not know (str, int, functions' code, dicts of such) is left out,
 // since it leads to no tensor. What gc.freeze() has hidden is listed as well (frozen_objects.h). numpy's
-// arrays, pyarrow's objects, TorchScript's values and DLPack capsules, which the collector does not know, are added when something refers to
-// them, with the tuples and dicts that it has left out since they hold nothing else.
+// arrays, pyarrow's objects, TorchScript's values and DLPack capsules, which the collector does not know, are added
+// when something refers to them, with the tuples and dicts that it has left out since they hold nothing else.
 //
 // Where sizes are wanted, an object has those of what it alone refers to and the collector does not know, too; such of
 // 4 KiB and more (bytes, texts) are objects of their own.

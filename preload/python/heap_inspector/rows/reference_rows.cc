@@ -50,8 +50,7 @@ bool ReferenceRows::write_all(const TensorObjects::Tensor& tensor, std::span<con
   const bool written =
       chains_.ready() && !out_.strings.full() &&
       out_.tensors.emplace_back(tensor.serial, type.name, uint32_t(tensor.holders + others), state(tensor, others),
-                                uint8_t(found_.optimizers.trains(tensor.object)),
-                                uint8_t(type.parameter)) &&
+                                uint8_t(found_.optimizers.trains(tensor.object)), uint8_t(type.parameter)) &&
       out_.ids.push(capsule ? 0 : uint64_t(reinterpret_cast<uintptr_t>(object)));
   if (written) return true;
   out_.references.resize(before);
@@ -171,7 +170,8 @@ void ReferenceRows::write_reference(const TensorObjects::Tensor& tensor, const H
 void ReferenceRows::write_script(std::span<ScriptValues::Held> held) {
   using Holder = torch::IValues::Holder;
   using Role = torch::IValues::Role;
-  constexpr std::string_view kOwnValue = "._c";  // the attribute by which a class of Python's has a value of TorchScript
+  constexpr std::string_view kOwnValue =
+      "._c";  // the attribute by which a class of Python's has a value of TorchScript
   for (ScriptValues::Held& each : held) {
     Chain chain = chains_.of(each.object);
     if (chain.text.ends_with(kOwnValue)) chain.text.resize(chain.text.size() - kOwnValue.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors that TorchScript's values hold (torch/ivalues.h) to which Python refers: a scripted module's attributes, lists
-// and dicts, and what a future came to.
+// Tensors that TorchScript's values hold (torch/ivalues.h) to which Python refers: a scripted module's attributes,
+// lists and dicts, and what a future came to.
 //
 // Context: heap inspector.
 #pragma once

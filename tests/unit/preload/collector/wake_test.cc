@@ -24,8 +24,7 @@ constexpr char kRun[] = "0123456789abcdef0123456789abcdef";
 
 // Between this process and its children: a thread with a descriptor table of its own has none of ours.
 std::atomic<int>& shared_word() {
-  static void* const page =
-      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  static void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   return *static_cast<std::atomic<int>*>(page);
 }
 

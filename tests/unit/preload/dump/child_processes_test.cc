@@ -94,7 +94,8 @@ TEST_F(FakeProc, ChildrenOfChildrenAreDescendantsAndNoChildren) {
 TEST(MemoryOfProcess, GrowsByTheSmallerOfTwoGrowths) {
   const MemoryOfProcess before = {.resident = 100, .private_bytes = 50};
   EXPECT_EQ((MemoryOfProcess{.resident = 130, .private_bytes = 60}.growth_since(before)), 10u);
-  EXPECT_EQ((MemoryOfProcess{.resident = 105, .private_bytes = 90}.growth_since(before)), 5u) << "written to, and there before";
+  EXPECT_EQ((MemoryOfProcess{.resident = 105, .private_bytes = 90}.growth_since(before)), 5u)
+      << "written to, and there before";
   EXPECT_EQ((MemoryOfProcess{.resident = 90, .private_bytes = 60}.growth_since(before)), 0u);
 }
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,7 +19,7 @@ namespace c10 {
 
 struct Target {
   virtual ~Target() = default;
-  uint64_t counts = 1;
+  uint64_t counts = uint64_t{1} << 32 | 1;
 };
 struct IValue {
   const void* payload = nullptr;
@@ -106,10 +107,12 @@ class IValuesTest : public ::testing::Test {
   // Which tensor under which text.
   std::map<std::string, size_t> found(const void* container, IValues& values) {
     std::map<std::string, size_t> all;
-    EXPECT_TRUE(values.walk(reinterpret_cast<uint64_t>(container), [] { return true; }, [&](const IValues::Held& held) {
-      all[held.text] = size_t(reinterpret_cast<const uint64_t*>(held.tensor) - tensors_);
-      role_ = held.role;
-    }));
+    EXPECT_TRUE(values.walk(
+        reinterpret_cast<uint64_t>(container), [] { return true; },
+        [&](const IValues::Held& held) {
+          all[held.text] = size_t(reinterpret_cast<const uint64_t*>(held.tensor) - tensors_);
+          role_ = held.role;
+        }));
     return all;
   }
   std::map<std::string, size_t> found(const void* container) {
@@ -128,6 +131,20 @@ TEST_F(IValuesTest, AListHasItsTensors) {
   const uint64_t no_tensor = 0;
   list.list = {tensor(0), {&no_tensor, kTensor}, {&tensors_[1], kInt}, tensor(2)};
   EXPECT_THAT(found(&list), ElementsAre(Pair("[0]", 0), Pair("[3]", 2)));
+}
+
+// In torch 2.2 the two counts have a word each.
+TEST_F(IValuesTest, AListOfAnOlderTorchHasThemToo) {
+  const c10::detail::ListImpl list;
+  const c10::IValue elements[] = {tensor(6), tensor(7)};
+  uint64_t older[8] = {0,
+                       1,
+                       1,
+                       reinterpret_cast<uint64_t>(elements),
+                       reinterpret_cast<uint64_t>(elements + 2),
+                       reinterpret_cast<uint64_t>(elements + 2)};
+  memcpy(older, static_cast<const void*>(&list), sizeof(uint64_t));
+  EXPECT_THAT(found(older), ElementsAre(Pair("[0]", 6), Pair("[1]", 7)));
 }
 
 TEST_F(IValuesTest, AnObjectHasTheNamesOfItsAttributes) {
@@ -165,6 +182,30 @@ TEST_F(IValuesTest, ADictIsKnownByItsKeys) {
   EXPECT_THAT(found(&dict), ElementsAre(Pair("['k3']", 3), Pair("[7]", 4)));
   dict.count = 1;
   EXPECT_THAT(found(&dict), IsEmpty()) << "it says that it has another number of them";
+}
+
+// The text of libstdc++'s older kind: length, capacity, count of users, characters. What follows it is the next
+// attribute.
+TEST_F(IValuesTest, ANameMayBeAnOlderText) {
+  struct OlderAttribute {
+    uint64_t kind;
+    const void* type[2];
+    const char* name;
+  };
+  struct OlderText {
+    uint64_t length, capacity, users;
+    char characters[8];
+  };
+  OlderText texts[] = {{5, 5, 0, "cache"}, {3, 7, 0, "sub"}};
+  OlderAttribute attributes[] = {{2, {texts, texts}, texts[0].characters}, {2, {texts, texts}, texts[1].characters}};
+  c10::ClassType type;
+  c10::ivalue::Object object;
+  object.type = &type;
+  object.slots = {tensor(0), tensor(1)};
+  const uint64_t begin = reinterpret_cast<uint64_t>(attributes);
+  type.others[4] = begin;
+  type.others[5] = type.others[6] = begin + sizeof attributes;
+  EXPECT_THAT(found(&object), ElementsAre(Pair(".cache", 0), Pair(".sub", 1)));
 }
 
 TEST_F(IValuesTest, ContainersAreLookedIntoOnce) {
