@@ -4,7 +4,6 @@
 # Covers: preload/collector/child_dumps.cc analyzer/dump/run_dumps.cc
 
 import json
-import os
 
 import pytest
 
@@ -17,7 +16,6 @@ def run(folder, *arguments, **options):
     settings = dict(dump_at_step="15,30,45,60", exit="never") | options
     done = harness.run(PROGRAM, *arguments, folder=folder, **settings)
     assert done.returncode == 0, done.stderr
-    assert not [name for name in os.listdir("/dev/shm") if "tensorscope" in name]
     parent, workers = [], {}
     for path in sorted(harness.dumps(folder)):
         process = harness.load(path)["process"]
