@@ -55,6 +55,8 @@ const char* name(Remark::Reason reason) {
       return "seldom-larger";
     case Remark::Reason::one_interval:
       return "one-interval";
+    case Remark::Reason::waits_for_collector:
+      return "waits-for-collector";
   }
   return "";
 }

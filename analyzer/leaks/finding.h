@@ -226,7 +226,8 @@ struct Remark {
     slows,               // by less and less: a later dump shows whether it ends
     follows_parameters,  // kept for parameters that are trained
     seldom_larger,       // a tensor that is replaced by a larger one, and not in every interval
-    one_interval         // outside of tensors, in the one interval of two dumps
+    one_interval,        // outside of tensors, in the one interval of two dumps
+    waits_for_collector  // plain objects in unreachable cycles
   } reason = Reason::slows;
   LeakFinding what;
 };

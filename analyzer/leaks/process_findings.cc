@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that a process asks for and that is in no tensor, and that of its children, as findings.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "leaks/grown_containers.h"
 #include "leaks/leak_analysis.h"
@@ -99,9 +101,9 @@ void name_opaque_objects(LeakFinding& finding, const std::vector<View>& views) {
 }
 
 // The holders of a finding, whose growth is theirs from now on.
-class Holders {
+class HolderGrowth {
  public:
-  Holders(LeakFinding& finding, size_t dumps) : finding_(finding) {
+  HolderGrowth(LeakFinding& finding, size_t dumps) : finding_(finding) {
     held_.count.assign(dumps, 0);
     held_.bytes.assign(dumps, 0);
   }
@@ -141,7 +143,7 @@ class Holders {
 void name_holders(LeakFinding& finding, const std::vector<View>& views, const std::vector<ContainerGrowth>& grown) {
   constexpr int64_t kSmallPart = 16, kTenth = 10;
   const int64_t all = finding.growth.added_bytes();
-  Holders holders(finding, views.size());
+  HolderGrowth holders(finding, views.size());
   for (const ContainerGrowth& container : grown) {
     if (container.added_bytes() * kSmallPart < all || holders.full()) break;
     holders.add(container);
@@ -177,7 +179,7 @@ bool grows_evenly_enough(const ContainerGrowth& container) {
 // process as a whole shows no growth that is even, as where another allocator than malloc has the memory.
 bool name_exact_holders(LeakFinding& finding, const std::vector<View>& views,
                         const std::vector<ContainerGrowth>& grown) {
-  Holders holders(finding, views.size());
+  HolderGrowth holders(finding, views.size());
   for (const ContainerGrowth& container : grown) {
     if (grows_evenly_enough(container) && !holders.full()) holders.add(container);
   }
@@ -189,7 +191,7 @@ bool name_exact_holders(LeakFinding& finding, const std::vector<View>& views,
 // Of two dumps: what came, and who keeps it.
 bool name_holders_of_one_interval(LeakFinding& finding, const std::vector<View>& views,
                                   const std::vector<ContainerGrowth>& grown, int64_t added) {
-  Holders holders(finding, views.size());
+  HolderGrowth holders(finding, views.size());
   for (const ContainerGrowth& container : grown) {
     if (container.added_bytes() >= kMinExact && !holders.full()) holders.add(container);
   }
@@ -199,6 +201,21 @@ bool name_holders_of_one_interval(LeakFinding& finding, const std::vector<View>&
     name_opaque_objects(finding, views);
   }
   return !finding.holders.empty();
+}
+
+// Plain objects in cycles that nothing refers to wait for Python's garbage collector, which looks at old ones seldom.
+// Takes them out of `containers`; returns the one that grew most where they have most of what grew.
+std::optional<ContainerGrowth> garbage_that_grew(std::vector<ContainerGrowth>& containers, int64_t added) {
+  std::optional<ContainerGrowth> most;
+  int64_t sum = 0;
+  std::erase_if(containers, [&](const ContainerGrowth& container) {
+    if (format::ReferenceRoot(container.place.root) != format::ReferenceRoot::cycle) return false;
+    if (!most) most = container;
+    sum += container.added_bytes();
+    return true;
+  });
+  const bool explains = most && (sum * 2 > added || most->added_bytes() >= kMinExact);
+  return explains ? most : std::nullopt;
 }
 
 // What the containers of other findings have outside of tensors is theirs. Returns how much that is; `containers` has
@@ -238,6 +255,15 @@ void find_process_memory(LeakAnalysis& analysis) {
   finding.process_part = grown.most;
   const int64_t of_others = leave_to_other_findings(analysis, containers);
   if (of_others * 2 > finding.growth.added_bytes()) return;
+  if (const std::optional<ContainerGrowth> garbage = garbage_that_grew(containers, finding.growth.added_bytes())) {
+    LeakFinding what = finding;
+    HolderGrowth holders(what, views.size());
+    holders.add(*garbage);
+    const bool most = holders.added_bytes() * 2 > finding.growth.added_bytes();
+    holders.take_growth();
+    analysis.add_remark(Remark::Reason::waits_for_collector, std::move(what));
+    if (most) return;
+  }
   bool once = false;
   if (grows_enough(requested) || grows_evenly_enough(exact)) {
     name_holders(finding, views, containers);

@@ -13,22 +13,31 @@ namespace tensorscope::analyzer {
 
 namespace {
 
+// "jobs[" of "jobs[1", which "jobs[10]" and "jobs[11]" have in common.
+std::string up_to_an_index(const std::string& text) { return text.substr(0, text.find_last_of("[{.(") + 1); }
+
 // What of a series' texts is the same for all its entries: "stores['default'].jobs[" of
 // "stores['default'].jobs[3].args" and its neighbours, where the form has "stores[".
 class OwnContainers {
  public:
   OwnContainers(const LeakAnalysis& analysis, const Series& series) : series_(series) {
-    std::map<std::string, CommonIndexes> common;
+    struct Texts {
+      std::string in_common;
+      bool differ = false;
+    };
+    std::map<std::string, Texts> forms;
     for (const uint32_t tensor : series.members.back()) {
       for (const Reference& row : analysis.last().dump.references.of(tensor)) {
         const std::string form = without_indexes(row.text);
-        if (is_of_series(row) && has_form(form)) common.try_emplace(form, form).first->second.add(row.text);
+        if (!is_of_series(row) || !has_form(form)) continue;
+        Texts& texts = forms.try_emplace(form, Texts{row.text}).first->second;
+        texts.differ = texts.differ || row.text != texts.in_common;
+        const auto end = std::ranges::mismatch(texts.in_common, row.text).in1;
+        texts.in_common.erase(end, texts.in_common.end());
       }
     }
-    for (const auto& [form, indexes] : common) {
-      const std::string text = indexes.text();
-      begins_.push_back(container_of(text.find('*') == std::string::npos ? form : text));
-    }
+    for (const auto& [form, texts] : forms)
+      begins_.push_back(texts.differ ? up_to_an_index(texts.in_common) : container_of(form));
   }
 
   // An entry of the same container may hold a tensor that another one holds, as the state before and after a

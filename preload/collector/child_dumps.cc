@@ -20,7 +20,7 @@ namespace {
 using dump::Descendant;
 using dump::Descendants;
 
-constexpr uint64_t kGrownBytes = uint64_t{4} << 20;
+constexpr uint64_t kGrownBytes = uint64_t{1} << 20;
 
 // As they were at the last dump that was asked for.
 constinit Descendants g_last;

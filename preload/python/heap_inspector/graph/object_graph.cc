@@ -165,6 +165,18 @@ uint64_t ObjectGraph::plain_bytes(Object* object, int depth, uint32_t& cpp_objec
   return sum;
 }
 
+// Adds up what a tuple or a dict keeps that is no object of the graph. One that keeps much is an object, so that it has
+// its own name as long as it has few entries, too.
+bool ObjectGraph::is_small(Object* container, uint64_t& own, uint32_t& cpp_objects) const {
+  if (!sizes_) return true;
+  uint32_t inside = 0;
+  const uint64_t bytes = plain_bytes(container, 0, inside);
+  if (bytes >= kLarge) return false;
+  own += bytes;
+  cpp_objects += inside;
+  return true;
+}
+
 void ObjectGraph::add_own(uint32_t i, uint64_t bytes) {
   if (i < units_.size()) units_[i] = uint32_t(std::min<uint64_t>(units_[i] + bytes / kUnit, UINT32_MAX));
 }
@@ -274,10 +286,7 @@ bool ObjectGraph::look_into(uint32_t i) {
     Object* child = told_[j];
     uint32_t index = find(child);
     if (index == kNoObject) {
-      if (!counts(child)) {
-        if (sizes_) own += plain_bytes(child, 0, cpp_objects);
-        continue;
-      }
+      if (!counts(child) && is_small(child, own, cpp_objects)) continue;
       if (!add(child)) return false;
       index = uint32_t(nodes_.size() - 1);
     }

@@ -99,6 +99,7 @@ class ObjectGraph {
   bool note_text(Object* text, uint64_t& own) const;
   bool note_plain(Object* child, uint64_t& own, uint32_t& cpp_objects);
   uint64_t plain_bytes(Object* object, int depth, uint32_t& cpp_objects) const;
+  bool is_small(Object* container, uint64_t& own, uint32_t& cpp_objects) const;
   bool note_own(uint32_t i, uint64_t bytes, uint32_t cpp_objects);
   static uint64_t hash(const Object* object);
   uint32_t slot_of(const Object* object) const;
