@@ -102,6 +102,7 @@ enum class FactKind : uint8_t {
   container_entries,  // likewise
   in_no_container,    // what no container's growth explains
   of_ended_steps,     // no value: growth is that of what was made before the last step ended
+  live_threads,       // that the profiler has seen
   in_step,            // objects of C++ in the container `name`, which become more whenever such memory is made
   malloc_unknown,     // no value: not in every dump
   python_unknown,     // likewise

@@ -124,16 +124,6 @@ bool in_step(const std::vector<uint64_t>& objects, const std::vector<uint64_t>& 
   return keeps_step(objects, counts, (all + all_objects / 2) / all_objects);
 }
 
-// Whether each interval's bytes are as many for each object that came, to a tenth.
-bool in_proportion(const std::vector<uint64_t>& objects, const std::vector<uint64_t>& bytes) {
-  const double all = double(bytes.back() - bytes.front()) / double(objects.back() - objects.front());
-  for (size_t i = 1; i < objects.size(); ++i) {
-    const double each = double(int64_t(bytes[i] - bytes[i - 1])) / double(objects[i] - objects[i - 1]);
-    if (std::abs(each - all) * 10 > all) return false;
-  }
-  return true;
-}
-
 // The innermost of those that have each other inside, a few at most.
 std::vector<ContainerGrowth> innermost(const std::vector<Found>& all) {
   constexpr size_t kMost = 3;
@@ -182,9 +172,19 @@ std::vector<ContainerGrowth> containers_in_step(const std::vector<View>& views, 
   return innermost(all);
 }
 
+bool in_proportion(const std::vector<uint64_t>& things, const std::vector<uint64_t>& bytes) {
+  constexpr double kTenth = 10;
+  if (bytes.size() < 3 || bytes.back() <= bytes.front() || !grows(things)) return false;
+  const double all = double(bytes.back() - bytes.front()) / double(things.back() - things.front());
+  for (size_t i = 1; i < things.size(); ++i) {
+    const double each = double(int64_t(bytes[i] - bytes[i - 1])) / double(things[i] - things[i - 1]);
+    if (std::abs(each - all) * kTenth > all) return false;
+  }
+  return true;
+}
+
 bool grows_in_proportion(const ContainerGrowth& container, const std::vector<uint64_t>& bytes) {
-  return bytes.size() > 2 && bytes.back() > bytes.front() && grows(container.cpp_objects) &&
-         in_proportion(container.cpp_objects, bytes);
+  return in_proportion(container.cpp_objects, bytes);
 }
 
 std::vector<ContainerGrowth> containers_in_proportion(const std::vector<View>& views,

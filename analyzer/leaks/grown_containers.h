@@ -37,6 +37,8 @@ std::vector<ContainerGrowth> grown_containers(const std::vector<View>& views);
 // that have each other inside.
 std::vector<ContainerGrowth> containers_in_step(const std::vector<View>& views, const std::vector<uint64_t>& counts);
 
+// Whether things became more in each of several intervals, with about as many bytes for each of them.
+bool in_proportion(const std::vector<uint64_t>& things, const std::vector<uint64_t>& bytes);
 // Whether a container's objects of C++ became more in each of several intervals, with about as many of `bytes` for each
 // of them.
 bool grows_in_proportion(const ContainerGrowth& container, const std::vector<uint64_t>& bytes);

@@ -433,6 +433,11 @@ LeakFinding* LeakAnalysis::finding_of(const HolderPlace& container) {
   return found == findings_.end() ? nullptr : &*found;
 }
 
+LeakFinding* LeakAnalysis::finding_with(Advice advice) {
+  const auto found = std::ranges::find(findings_, advice, &LeakFinding::advice);
+  return found == findings_.end() ? nullptr : &*found;
+}
+
 bool profiler_is_on(const std::vector<View>& views) {
   return std::ranges::all_of(views, [](const View& view) { return !view.dump.references.profilers.empty(); });
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "dump/sort_by_serial.h"
 #include "leaks/larger_inputs.h"
@@ -224,10 +225,53 @@ bool grew_more(const LeakFinding& a, const LeakFinding& b) {
   return growth_a != growth_b ? growth_a > growth_b : a.bytes > b.bytes;
 }
 
-void add_findings_of_places(Leaks& leaks) {
+// The objects whose attributes these tensors are.
+using Owner = std::tuple<uint8_t, std::string, std::string, Beginning>;
+std::set<Owner> owners_of(const LeakAnalysis& analysis, const std::vector<uint32_t>& tensors) {
+  std::set<Owner> owners;
+  for (const uint32_t tensor : tensors) {
+    for (const Reference& row : analysis.last().dump.references.of(tensor)) {
+      const size_t dot = row.text.rfind('.');
+      if (holds(row) && dot != std::string::npos)
+        owners.insert({row.root, row.scope, row.text.substr(0, dot), row.begin});
+    }
+  }
+  return owners;
+}
+
+bool share_an_owner(const std::set<Owner>& a, const std::set<Owner>& b) {
+  return std::ranges::any_of(a, [&](const Owner& owner) { return b.contains(owner); });
+}
+
+void join_attribute(LeakFinding& whole, LeakFinding part) {
+  if (whole.memory.empty()) whole.memory = {{whole.site, whole.bytes}};
+  whole.memory.push_back({part.site, part.bytes});
+  for (size_t i = 0; i < whole.growth.bytes.size(); ++i) {
+    whole.growth.bytes[i] += part.growth.bytes[i];
+    whole.growth.count[i] += part.growth.count[i];
+  }
+  whole.bytes = whole.growth.bytes.back();
+  whole.evidence = {{FactKind::made_anew}, {FactKind::storage_size, whole.growth.bytes}};
+  whole.holders.push_back(std::move(part.holders.front()));
+  whole.tensors.insert(whole.tensors.end(), part.tensors.begin(), part.tensors.end());
+  std::ranges::sort(whole.tensors);
+}
+
+// Keys and values of one cache are replaced together: one leak.
+void add_findings_of_places(const LeakAnalysis& analysis, Leaks& leaks) {
+  const size_t before = leaks.findings.size();
+  std::vector<std::set<Owner>> owners;
   for (GrownPlace& grown : leaks.places) {
     if (!is_finding(grown)) continue;
-    grown.finding = uint32_t(leaks.findings.size());
+    std::set<Owner> own = owners_of(analysis, grown.place.tensors);
+    const auto same =
+        std::ranges::find_if(owners, [&](const std::set<Owner>& other) { return share_an_owner(own, other); });
+    grown.finding = uint32_t(before + size_t(same - owners.begin()));
+    if (same != owners.end()) {
+      join_attribute(leaks.findings[grown.finding], finding_of(grown));
+      continue;
+    }
+    owners.push_back(std::move(own));
     leaks.findings.push_back(finding_of(grown));
   }
   leaks.sort_findings();
@@ -353,7 +397,7 @@ Leaks find_leaks(std::vector<View> views, bool unfiltered) {
   }
   leave_memory_to_its_place(analysis, result.places);
   leave_larger_inputs(analysis, result.places);
-  add_findings_of_places(result);
+  add_findings_of_places(analysis, result);
   result.growth = growth_shares(analysis, result);
   if (result.found() || result.growth.rest() < int64_t(kMinGrowth)) result.unclear.clear();
   return result;

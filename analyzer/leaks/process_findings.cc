@@ -41,6 +41,13 @@ bool grows_evenly_enough(const std::vector<int64_t>& bytes, int64_t least = kMin
   return bytes.size() > 2 && all.least >= least && all.least >= all.most / 2;
 }
 
+// Where nobody is known to have it: libraries keep what they compiled or looked up, by less and less.
+bool grows_very_evenly(const std::vector<int64_t>& bytes) {
+  constexpr int64_t kMost = 3, kOf = 4;
+  const Increments all = increments_of(bytes);
+  return all.least * kOf >= all.most * kMost;
+}
+
 Growth growth_of(const std::vector<int64_t>& bytes) {
   Growth growth;
   for (int64_t value : bytes) {
@@ -80,6 +87,20 @@ Grown parts_that_grew(const std::vector<ProcessMemory>& memory) {
   return grown;
 }
 
+// What a thread has of its own beside its stack (malloc's arena, thread-locals) stays as long as it lives.
+bool grows_with_threads(LeakFinding& finding, const std::vector<View>& views) {
+  constexpr uint64_t kMostEach = 512 << 10;
+  std::vector<uint64_t> threads;
+  for (const View& view : views) threads.push_back(uint64_t(std::ranges::count_if(view.dump.threads, &Thread::alive)));
+  if (!in_proportion(threads, finding.growth.bytes)) return false;
+  const uint64_t more = threads.back() - threads.front();
+  if (uint64_t(finding.growth.added_bytes()) > more * kMostEach) return false;
+  finding.evidence.push_back({FactKind::live_threads, threads});
+  finding.holders = {"threads that do not end"};
+  finding.advice = Advice::end_threads;
+  return true;
+}
+
 // What no container's own bytes explain: objects of C++ whose memory is not known, where it grows as they do.
 void name_cpp_objects(LeakFinding& finding, const std::vector<View>& views) {
   if (profiler_is_on(views)) {
@@ -89,6 +110,7 @@ void name_cpp_objects(LeakFinding& finding, const std::vector<View>& views) {
   }
   for (const ContainerGrowth& container : containers_in_proportion(views, finding.growth.bytes)) {
     finding.holders.push_back(container.name);
+    finding.places.push_back(container.place);
     finding.evidence.push_back({FactKind::in_step, container.cpp_objects, container.name_with_cpp_type()});
     finding.advice = Advice::bound_cpp_objects;
   }
@@ -149,6 +171,7 @@ void name_holders(LeakFinding& finding, const std::vector<View>& views, const st
     holders.add(container);
   }
   if (finding.holders.empty()) {
+    if (grows_with_threads(finding, views)) return;
     name_cpp_objects(finding, views);
     if (finding.holders.empty()) name_opaque_objects(finding, views);
     return;
@@ -201,6 +224,23 @@ bool name_holders_of_one_interval(LeakFinding& finding, const std::vector<View>&
     name_opaque_objects(finding, views);
   }
   return !finding.holders.empty();
+}
+
+// Where the threads, or the container whose extension objects explain it, are those of another finding, it is evidence
+// of that one: traced functions, with the tensors that they have.
+bool is_of_another_finding(LeakAnalysis& analysis, const LeakFinding& finding) {
+  if (finding.advice == Advice::end_threads) {
+    LeakFinding* other = analysis.finding_with(Advice::end_threads);
+    if (other != nullptr) other->evidence.push_back({FactKind::outside_growth, finding.growth.bytes});
+    if (other != nullptr) return true;
+  }
+  for (const HolderPlace& place : finding.places) {
+    LeakFinding* other = analysis.finding_of(place);
+    if (other == nullptr) continue;
+    other->evidence.push_back({FactKind::outside_growth, finding.growth.bytes});
+    return true;
+  }
+  return false;
 }
 
 // Plain objects in cycles that nothing refers to wait for Python's garbage collector, which looks at old ones seldom.
@@ -276,6 +316,9 @@ void find_process_memory(LeakAnalysis& analysis) {
     if (finding.holders.empty()) return;
   }
   for (Fact& part : process_growth(views).parts) finding.evidence.push_back(std::move(part));
+  if (is_of_another_finding(analysis, finding)) return;
+  const bool guessed = finding.holders.empty() || finding.advice == Advice::empty_opaque_objects;
+  if (!once && guessed && !grows_enough(requested) && !grows_very_evenly(exact)) return;
   if (once) return analysis.add_remark(Remark::Reason::one_interval, std::move(finding));
   analysis.add(std::move(finding));
 }

@@ -40,14 +40,6 @@ constinit WakePage g_page;
 FreshInChild g_fresh_page{
     [] { mmap(&g_page, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0); }};
 
-// Between processes, other than those of support/locks/futex.h.
-void change_and_wake(std::atomic<uint32_t>& word) {
-  const int saved_errno = errno;
-  word.fetch_add(1, std::memory_order_release);
-  syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-  errno = saved_errno;
-}
-
 void write_request(WakePage& page, const DumpOfAncestor& dump) {
   uint64_t words[4];
   memcpy(words, dump.run_id, sizeof words);
@@ -56,7 +48,7 @@ void write_request(WakePage& page, const DumpOfAncestor& dump) {
   page.number.store(dump.number, std::memory_order_relaxed);
   page.all.store(dump.all, std::memory_order_relaxed);
   page.asked.fetch_add(1, std::memory_order_release);
-  change_and_wake(page.wake);
+  futex_change_and_wake_shared(page.wake);
 }
 
 int new_page_file() {
@@ -121,13 +113,9 @@ bool ask_through(const char* descriptor, const DumpOfAncestor& dump) {
 
 uint32_t wake_count() { return g_page.wake.load(std::memory_order_acquire); }
 
-void wake_collector() { change_and_wake(g_page.wake); }
+void wake_collector() { futex_change_and_wake_shared(g_page.wake); }
 
-void sleep_until_woken(uint32_t seen, const timespec* at_most) {
-  const int saved_errno = errno;
-  syscall(SYS_futex, &g_page.wake, FUTEX_WAIT, seen, at_most, nullptr, 0);
-  errno = saved_errno;
-}
+void sleep_until_woken(uint32_t seen, const timespec* at_most) { futex_wait_shared(g_page.wake, seen, at_most); }
 
 // The file has its page before anybody uses it: one that the system could not give later would end the process. Who
 // counts meanwhile has noted before what it asks for, and the collector looks at that after this.

@@ -2,7 +2,7 @@
 """Who holds memory outside tensors, and tensors that only objects of C++ hold."""
 
 # Covers: preload/python/heap_inspector/graph/object_sizes.cc preload/python/heap_inspector/rows/container_rows.cc
-# Covers: preload/python/heap_inspector/foreign/arrow_sizes.cc
+# Covers: preload/python/heap_inspector/foreign/arrow_sizes.cc preload/python/heap_inspector/rows/opaque_rows.cc
 
 import json
 import pathlib
@@ -53,6 +53,12 @@ def test_entries_and_their_classes(run):
     assert (run.containers["waiting"]["type"], run.containers["waiting"]["entries"]) == ("deque", 1_000)
     assert (run.containers["pending"]["cpp_objects"], run.containers["pending"]["cpp_type"]) == (30, "Future")
     assert run.containers["store"]["type"] == "Store", run.containers["store"]
+
+
+def test_extension_objects_that_variables_lead_to(run):
+    """What sqlite3 has of memory nobody knows: a row by the name of the variable."""
+    assert run.containers["database.connection"] | {"name": ""} == {"name": "", "type": "Connection", "entries": 0, "entry_type": None,
+                                                                    "bytes": 0, "cpp_objects": 1, "cpp_type": "Connection"}
 
 
 def test_what_grew_is_named(run):

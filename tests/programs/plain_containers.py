@@ -6,7 +6,9 @@ import io
 import itertools
 import json
 import os
+import sqlite3
 import sys
+import threading
 
 import numpy as np
 import torch
@@ -35,6 +37,13 @@ class Store:
         self.by_number[number] = record
 
 
+class Storage:
+    """A few large results, by name: a dict that the collector does not track."""
+
+    def __init__(self):
+        self.results = {f"result {number}": os.urandom(3_000) for number in range(20)}
+
+
 @torch.jit.script
 def double(values: torch.Tensor):
     return values * 2
@@ -61,6 +70,10 @@ for page in pages:
 del file, page
 ordered = collections.OrderedDict((number, None) for number in range(1_000))
 metrics = {f"norm of layer {number}": number + 0.5 for number in range(2_000)}
+counts = collections.Counter({f"word {number}": number for number in range(1_000)})
+storage = Storage()
+database = threading.local()
+database.connection = sqlite3.connect(":memory:")
 rows, pending, store = [], [], Store()
 memory = np.zeros(64, dtype=[("reward", np.float32), ("state", object)])
 
@@ -70,6 +83,8 @@ sizes = {
     "names": size_of(names, names), "numbers": size_of(numbers, numbers), "arrays": size_of(arrays, arrays),
     "files": size_of(files, files), "pages": size_of(pages, pages) + sum(rounded(2_000 * 4) for _ in pages),
     "ordered": rounded(sys.getsizeof(ordered)),  # which refers to each key twice: keys are nobody's
+    "counts": size_of(counts, itertools.chain(*counts.items())) - sum(rounded(sys.getsizeof(value)) for value in range(257)),
+    "storage.results": size_of(storage.results, itertools.chain(*storage.results.items())),
     "metrics": size_of(metrics, itertools.chain(*metrics.items())),
     "matrix": 300 * 70 * 2, "doubles": rounded(sys.getsizeof(doubles)),
     "nested": size_of(nested, nested) + sum(rounded(sys.getsizeof(part)) for pair in nested for part in pair),

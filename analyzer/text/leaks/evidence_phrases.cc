@@ -71,6 +71,7 @@ constexpr analyzer::EnumWords<FactKind> kLabels[] = {
     {FactKind::container_entries, "entries of"},
     {FactKind::in_no_container, "growth that no container of Python explains"},
     {FactKind::of_ended_steps, "compared at the ends of steps: without what the step that ran at each dump had made"},
+    {FactKind::live_threads, "threads that live"},
     {FactKind::in_step, "extension objects in"},
     {FactKind::malloc_unknown, "malloc statistics are not in every dump"},
     {FactKind::python_unknown, "the size of Python's heap is not in every dump"},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sleeping on a word of memory, and waking who sleeps there. Within one process; collector/wake.h has a word that
-// others may reach.
+// Sleeping on a word of memory, and waking who sleeps there. Within one process, but for those that are called shared.
 //
 // Context: any, signal handlers included. errno is left as it was.
 #pragma once
@@ -40,6 +39,20 @@ inline bool futex_wait_until(std::atomic<uint32_t>& word, uint32_t value, uint64
 inline void futex_wake(std::atomic<uint32_t>& word, int most = INT_MAX) {
   const int saved_errno = errno;
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, most, nullptr, nullptr, 0);
+  errno = saved_errno;
+}
+
+// The same for a word that several processes have in their memory.
+inline void futex_wait_shared(std::atomic<uint32_t>& word, uint32_t value, const timespec* at_most = nullptr) {
+  const int saved_errno = errno;
+  syscall(SYS_futex, &word, FUTEX_WAIT, value, at_most, nullptr, 0);
+  errno = saved_errno;
+}
+
+inline void futex_change_and_wake_shared(std::atomic<uint32_t>& word) {
+  const int saved_errno = errno;
+  word.fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   errno = saved_errno;
 }
 

@@ -127,6 +127,35 @@ TEST(Growth, WhatReplacesTheFormerIsAFindingWhereItsHolderIsKnown) {
   EXPECT_EQ(run.leaks.places[0].finding, 0u);
 }
 
+// Keys and values of one cache are replaced together.
+TEST(Growth, WhatOneObjectReplacesTogetherIsOneFinding) {
+  const auto run = [](const std::string& other) {
+    return Dumps(
+        [other](Scene& scene) {
+          const int64_t floats = scene.steps() * 4096;
+          int number = 10;
+          for (const std::string& name : {std::string("stream.keys"), other}) {
+            const uint32_t site = scene.site(30 + number);
+            const uint64_t made = scene.add(scene.plain(serial_at(scene.steps(), number), floats, site));
+            scene.held(made, name);
+            scene.object(made);
+            const format::Site& now = scene.builder.site_counters(site);
+            scene.builder.site_counters(site) =
+                format::Site(now.tensors_live(), now.tensors_total(), now.allocations_live(), now.allocations_total(),
+                             now.bytes_live(), now.bytes_total(), uint64_t(floats) * 8, 0, now.python());
+            number += 10;
+          }
+        },
+        {10, 20, 30, 40});
+  };
+  Dumps one = run("stream.values");
+  ASSERT_EQ(one.leaks.findings.size(), 1u);
+  EXPECT_EQ(one.only().holders, (std::vector<std::string>{"train.py: stream.keys", "train.py: stream.values"}));
+  EXPECT_EQ(one.only().growth.added_bytes(), 2 * 30 * 16384);
+  EXPECT_EQ(one.only().memory.size(), 2u);
+  EXPECT_EQ(run("other.values").leaks.findings.size(), 2u);
+}
+
 // A wider model for each trial: it is made when that of the trial before is gone. What is computed with it is larger,
 // too.
 TEST(Growth, LargerOnesThatAreMadeWhenTheFormerIsGoneAreNone) {

@@ -86,6 +86,25 @@ TEST(ProcessMemory, TwoDumpsWhereMallocHandsItOut) {
   EXPECT_THAT(run_with({{500, 200, 5, 100}, {600, 300, 5, 100}}).kinds(), ElementsAre("process-memory"));
 }
 
+// Each thread has an arena of malloc's and thread-locals: where threads become more, so do these.
+TEST(ProcessMemory, OfThreadsThatDoNotEnd) {
+  const auto run_of = [](uint64_t each, bool threads) {
+    return Dumps(
+        [=](Scene& scene) {
+          scene.builder.resident_bytes = 500 * kMiB;
+          scene.builder.heap_in_use = 100 * kMiB + uint64_t(scene.steps()) * each;
+          for (int i = 0; threads && i < scene.steps(); ++i) scene.builder.thread(uint32_t(100 + i), "worker", true);
+        },
+        {10, 20, 30});
+  };
+  Dumps run = run_of(200 << 10, true);
+  ASSERT_THAT(run.kinds(), ElementsAre("process-memory"));
+  EXPECT_THAT(run.only().holders, ElementsAre("threads that do not end"));
+  EXPECT_EQ(run.only().advice, Advice::end_threads);
+  EXPECT_THAT(run_of(200 << 10, false).only().holders, ElementsAre());
+  EXPECT_THAT(run_of(900 << 10, true).only().holders, ElementsAre());
+}
+
 TEST(ProcessMemory, WithoutMallocsNumbersItIsNotKnownWhatWasAllocated) {
   for (const std::vector<Numbers>& numbers :
        {std::vector<Numbers>{{500, 200, 5, 100}, {580, 0, 0, 100}, {660, 0, 0, 100}},
@@ -105,6 +124,8 @@ TEST(ProcessMemory, LittleThatGrowsEvenly) {
   ASSERT_THAT(run_with({{500, 200, 5, 100}, {502, 202, 5, 100}, {504, 204, 5, 100}}).kinds(),
               ElementsAre("process-memory"));
   EXPECT_THAT(run_with({{500, 200, 5, 100}, {503, 203, 5, 100}, {504, 204, 5, 100}}).kinds(), ElementsAre());
+  // Primitives that a library compiles for each size that it meets: nobody is known to have them.
+  EXPECT_THAT(run_with({{500, 200, 5, 100}, {505, 205, 5, 100}, {508, 208, 5, 100}}).kinds(), ElementsAre());
   EXPECT_THAT(run_with({{500, 200, 5, 100}, {502, 202, 5, 100}}).kinds(), ElementsAre());
   const auto with_heap = [](uint64_t each) {
     return Dumps(
