@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "leaks/finding.h"
 
+#include "leaks/forms.h"
+
 namespace tensorscope::analyzer {
 
 const char* name(LeakKind kind) {
@@ -77,18 +79,9 @@ bool rests_on_growth(LeakKind kind) {
   }
 }
 
-namespace {
-
-bool leads_into(const std::string& outer, const std::string& inner) {
-  if (!inner.starts_with(outer)) return false;
-  return inner.size() == outer.size() || std::string_view(".[{ ").find(inner[outer.size()]) != std::string_view::npos;
-}
-
-}  // namespace
-
 bool same_container(const HolderPlace& a, const HolderPlace& b) {
   return a.root == b.root && a.scope == b.scope && a.begin == b.begin &&
-         (leads_into(a.text, b.text) || leads_into(b.text, a.text));
+         (leads_from(a.text, b.text) || leads_from(b.text, a.text));
 }
 
 bool in_bytes(FactKind kind) {

@@ -151,6 +151,19 @@ std::string owner_of(const std::string& form) {
   return container.substr(0, container.find_last_not_of("[{.") + 1);
 }
 
+std::string without_variable_of_function(const std::string& text) {
+  for (const std::string_view prefix : {"closure of ", "default of "}) {
+    const size_t end = text.rfind(": ");
+    if (text.starts_with(prefix) && end != std::string::npos) return text.substr(prefix.size(), end - prefix.size());
+  }
+  return text;
+}
+
+bool leads_from(const std::string& owner, const std::string& text) {
+  if (!text.starts_with(owner)) return false;
+  return text.size() == owner.size() || std::string_view(".[{ ").find(text[owner.size()]) != std::string_view::npos;
+}
+
 bool fits(const std::string& form, const std::string& pattern) {
   if (form == pattern) return true;
   const std::vector<std::string_view> names = path_parts(form), wanted = path_parts(pattern);

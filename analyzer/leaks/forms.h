@@ -33,6 +33,12 @@ std::string container_of(const std::string& form);
 // "cache.*").
 std::string owner_of(const std::string& form);
 
+// "jobs[3]" of "closure of jobs[3]: batch" and of "default of jobs[3]: batch": the function that has the variable.
+// Other texts as they are.
+std::string without_variable_of_function(const std::string& text);
+// Whether a text is that of an object, or of what it leads to by a key, an attribute or an index.
+bool leads_from(const std::string& owner, const std::string& text);
+
 // Whether a form is that of the pattern, in whose parts "*" is any text.
 bool fits(const std::string& form, const std::string& pattern);
 

@@ -43,7 +43,12 @@ class OwnContainers {
   // An entry of the same container may hold a tensor that another one holds, as the state before and after a
   // transition.
   bool has(const Reference& row) const {
-    return is_of_series(row) && (has_form(without_indexes(row.text)) || is_behind(row.text, 0));
+    if (!is_of_series(row)) return false;
+    const std::string text = without_variable_of_function(row.text);
+    const auto keys_too = [&](const std::string& begin) {
+      return leads_from(owner_of(without_variable_of_function(begin)), text);
+    };
+    return has_form(without_indexes(row.text)) || is_behind(row.text, 0) || std::ranges::any_of(begins_, keys_too);
   }
   // Whether a part of a chain that leads through a container lies behind it: to empty the container does not cut what
   // else leads there. What leads to the container itself makes no difference.

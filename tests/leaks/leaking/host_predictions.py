@@ -3,7 +3,7 @@
 # /// leak
 # dumps = "steps"
 # kinds = ["process-memory"]
-# holder = "host_predictions.py: host_preds"
+# holder = "host_preds"
 # lines = []
 # bytes = [4000000, 4400000]  # 1024 x 1024 floats, a copy
 # ///

@@ -3,7 +3,7 @@
 # /// leak
 # dumps = "requests"
 # kinds = ["larger-tensor", "container", "place"]
-# holder = "py: cache."
+# holder = ": cache."
 # lines = ["self.keys = torch.cat(", "self.values = torch.cat("]
 # bytes = 65536  # keys and values, 16 tokens of 4 heads of 128 floats each
 # ///
