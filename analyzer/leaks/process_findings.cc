@@ -244,7 +244,7 @@ bool is_of_another_finding(LeakAnalysis& analysis, const LeakFinding& finding) {
 }
 
 // Plain objects in cycles that nothing refers to wait for Python's garbage collector, which looks at old ones seldom.
-// Takes them out of `containers`; returns the one that grew most where they have most of what grew.
+// Takes them out of `containers`; returns the one that grew most where they have most of what grew, or much.
 std::optional<ContainerGrowth> garbage_that_grew(std::vector<ContainerGrowth>& containers, int64_t added) {
   std::optional<ContainerGrowth> most;
   int64_t sum = 0;
@@ -293,25 +293,25 @@ void find_process_memory(LeakAnalysis& analysis) {
   finding.bytes = finding.growth.bytes.back();
   finding.advice = Advice::process_part;
   finding.process_part = grown.most;
-  const int64_t of_others = leave_to_other_findings(analysis, containers);
-  if (of_others * 2 > finding.growth.added_bytes()) return;
-  if (const std::optional<ContainerGrowth> garbage = garbage_that_grew(containers, finding.growth.added_bytes())) {
+  // Where something else explains most of it, only what other containers have by themselves is a finding.
+  const int64_t added = finding.growth.added_bytes();
+  bool explained = leave_to_other_findings(analysis, containers) * 2 > added;
+  if (const std::optional<ContainerGrowth> garbage = garbage_that_grew(containers, added)) {
     LeakFinding what = finding;
     HolderGrowth holders(what, views.size());
     holders.add(*garbage);
-    const bool most = holders.added_bytes() * 2 > finding.growth.added_bytes();
+    explained = explained || holders.added_bytes() * 2 > added;
     holders.take_growth();
     analysis.add_remark(Remark::Reason::waits_for_collector, std::move(what));
-    if (most) return;
   }
   bool once = false;
-  if (grows_enough(requested) || grows_evenly_enough(exact)) {
+  if (!explained && (grows_enough(requested) || grows_evenly_enough(exact))) {
     name_holders(finding, views, containers);
   } else if (views.size() == 2) {
     once = true;
     if (!name_holders_of_one_interval(finding, views, containers, exact.back() - exact.front())) return;
   } else if (!name_exact_holders(finding, views, containers)) {
-    if (!grows_evenly_enough(exact, kMinExact)) return;
+    if (explained || !grows_evenly_enough(exact, kMinExact)) return;
     name_cpp_objects(finding, views);
     if (finding.holders.empty()) return;
   }

@@ -81,6 +81,30 @@ TEST(GrownContainers, AProfilerThatIsOnKeepsWhatItSaw) {
   EXPECT_THAT(profiled(false).kinds(), ::testing::SizeIs(2));
 }
 
+// Figures, of which C code has as much as Python: what is not known grows as their objects do.
+TEST(GrownContainers, HaveTheRestTooWhereItGrowsAsTheirExtensionObjectsDo) {
+  const auto dumps_of = [](bool objects) {
+    return run([objects](Scene& scene) {
+      const auto steps = uint64_t(scene.steps());
+      scene.builder.container(container("figures", steps * (250 << 10), steps, objects ? steps : 3));
+    });
+  };
+  EXPECT_EQ(dumps_of(true).only().growth.added_bytes(), int64_t(8 * kMebibyte));
+  EXPECT_EQ(dumps_of(true).only().advice, Advice::bound_cpp_objects);
+  EXPECT_EQ(dumps_of(false).only().growth.added_bytes(), 20 * (250 << 10));
+}
+
+// An object with many lists that are filled together, each of which has a little.
+TEST(GrownContainers, AreTheObjectThatHasManyOfThem) {
+  Dumps dumps = run([](Scene& scene) {
+    const auto steps = uint64_t(scene.steps());
+    scene.builder.container(container("saver", steps * (360 << 10), 9));
+    for (const char* name : {"saver.x", "saver.P", "saver.K", "saver.S"})
+      scene.builder.container(container(name, steps * (90 << 10), steps));
+  });
+  EXPECT_THAT(names(grown_containers(dumps.views())), ElementsAre("train.py: saver"));
+}
+
 // Arrow's memory, say, is another allocator's: the process shows only what is resident.
 TEST(GrownContainers, AreAFindingThoughNoAllocatorReportsTheirMemory) {
   const auto kinds = [](uint64_t each) {
@@ -130,6 +154,48 @@ TEST(GrownContainers, OfObjectsOfCppAreNamedWhereMemoryGrowsAsTheyDo) {
   EXPECT_EQ(dumps.only().growth.added_bytes(), int64_t(8 * kMebibyte));
   Dumps other = dumps_of([](uint64_t steps) { return steps * steps; });
   EXPECT_THAT(other.only().holders, IsEmpty());
+}
+
+// What a list of tensors has outside of them, as their objects, is no second finding; another list is.
+TEST(GrownContainers, OfAFindingAboutTensorsAreItsEvidence) {
+  const auto with_log = [](uint64_t each) {
+    return run(
+        [each](Scene& scene) {
+          const auto steps = uint64_t(scene.steps());
+          for (int step = 1; step <= scene.steps(); ++step)
+            scene.kept(testing::serial_at(step, 10), 4096, scene.site(12), "rows[" + std::to_string(step) + "].x");
+          scene.builder.container(container("rows", steps * (30 << 10), steps));
+          if (each > 0) scene.builder.container(container("log", steps * each, steps));
+        },
+        true, false);
+  };
+  Dumps alone = with_log(0);
+  ASSERT_THAT(alone.kinds(), ElementsAre("container"));
+  const auto& evidence = alone.only().evidence;
+  const auto outside = std::ranges::find(evidence, FactKind::container_bytes, &Fact::kind);
+  ASSERT_NE(outside, evidence.end());
+  EXPECT_EQ(outside->name, "train.py: rows");
+  Dumps both = with_log(20 << 10);
+  ASSERT_THAT(both.kinds(), ElementsAre("process-memory", "container"));  // the one that grew more first
+  EXPECT_THAT(both.leaks.findings[0].holders, ElementsAre("train.py: log (list)"));
+}
+
+// Plain objects in cycles wait for Python's garbage collector.
+TEST(GrownContainers, InUnreachableCyclesAreARemark) {
+  const auto with_log = [](bool log) {
+    return run([log](Scene& scene) {
+      const auto steps = uint64_t(scene.steps());
+      ContainerSpec garbage = container("FunctionEvent.cpu_children", steps * (300 << 10), steps);
+      garbage.root = format::ReferenceRoot::cycle;
+      scene.builder.container(garbage);
+      if (log) scene.builder.container(container("log", steps * (20 << 10), steps));
+    });
+  };
+  Dumps alone = with_log(false);
+  EXPECT_THAT(alone.kinds(), IsEmpty());
+  ASSERT_EQ(alone.leaks.remarks.size(), 1u);
+  EXPECT_EQ(alone.leaks.remarks[0].reason, Remark::Reason::waits_for_collector);
+  EXPECT_THAT(with_log(true).only().holders, ElementsAre("train.py: log (list)"));
 }
 
 // Two dumps say what came outside of tensors and who keeps it; whether it goes on a third one says.
