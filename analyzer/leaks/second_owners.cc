@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "leaks/forms.h"
@@ -30,14 +31,17 @@ class OwnContainers {
       for (const Reference& row : analysis.last().dump.references.of(tensor)) {
         const std::string form = without_indexes(row.text);
         if (!is_of_series(row) || !has_form(form)) continue;
-        Texts& texts = forms.try_emplace(form, Texts{row.text}).first->second;
-        texts.differ = texts.differ || row.text != texts.in_common;
-        const auto end = std::ranges::mismatch(texts.in_common, row.text).in1;
+        const std::string text = without_variable_of_function(row.text);
+        Texts& texts = forms.try_emplace(form, Texts{text}).first->second;
+        texts.differ = texts.differ || text != texts.in_common;
+        const auto end = std::ranges::mismatch(texts.in_common, text).in1;
         texts.in_common.erase(end, texts.in_common.end());
       }
     }
-    for (const auto& [form, texts] : forms)
-      begins_.push_back(texts.differ ? up_to_an_index(texts.in_common) : container_of(form));
+    for (const auto& [form, texts] : forms) {
+      std::string begin = texts.differ ? up_to_an_index(texts.in_common) : "";
+      begins_.push_back(begin.empty() ? container_of(without_indexes(texts.in_common)) : std::move(begin));
+    }
   }
 
   // An entry of the same container may hold a tensor that another one holds, as the state before and after a
@@ -45,14 +49,13 @@ class OwnContainers {
   bool has(const Reference& row) const {
     if (!is_of_series(row)) return false;
     const std::string text = without_variable_of_function(row.text);
-    const auto keys_too = [&](const std::string& begin) {
-      return leads_from(owner_of(without_variable_of_function(begin)), text);
-    };
+    const auto keys_too = [&](const std::string& begin) { return leads_from(owner_of(begin), text); };
     return has_form(without_indexes(row.text)) || is_behind(row.text, 0) || std::ranges::any_of(begins_, keys_too);
   }
   // Whether a part of a chain that leads through a container lies behind it: to empty the container does not cut what
   // else leads there. What leads to the container itself makes no difference.
-  bool is_behind(const std::string& text, size_t more = 1) const {
+  bool is_behind(const std::string& whole, size_t more = 1) const {
+    const std::string text = without_variable_of_function(whole);
     const std::string numberless = without_indexes(text);
     return std::ranges::any_of(begins_, [&](const std::string& begin) {
       const auto leads = [&](const std::string& way) {

@@ -106,6 +106,30 @@ TEST(KeptGraphs, ARunningSumOfLosses) {
   EXPECT_EQ(run.only().growth.bytes, (std::vector<uint64_t>{10 * 4096 + 4, 20 * 4096 + 4, 30 * 4096 + 4}));
 }
 
+// A mean that is computed from the sum leads to its graph as well; a variable of the step is assigned anew.
+TEST(KeptGraphs, AMeanOfARunningSum) {
+  const auto run_with = [](const std::string& mean) {
+    return Dumps([mean](Scene& scene) {
+      const uint32_t site = scene.site(57), forward = scene.site(31, "forward");
+      uint32_t sum = scene.node(serial_at(0, 1), kAdd);
+      for (int step = 1; step <= scene.steps(); ++step) {
+        const uint32_t tanh = scene.node(serial_at(step, 10), kTanh);
+        scene.saved(serial_at(step, 20), 1024, forward, tanh);
+        sum = scene.node(serial_at(step, 30), kAdd, {sum, tanh});
+      }
+      with_graph(scene, serial_at(scene.steps(), 40), sum, site, "losses.sum");
+      const uint32_t divided = scene.node(serial_at(scene.steps(), 50), kAdd, {sum});
+      with_graph(scene, serial_at(scene.steps(), 60), divided, site, mean);
+    });
+  };
+  Dumps attribute = run_with("losses.avg");
+  ASSERT_THAT(attribute.kinds(), ElementsAre("accumulated-graph"));
+  const std::string both = attribute.only().holders.at(0) + " " + attribute.only().also_held_by;
+  EXPECT_NE(both.find("losses.sum"), std::string::npos) << both;
+  EXPECT_NE(both.find("losses.avg"), std::string::npos) << both;
+  EXPECT_EQ(run_with("mean").only().also_held_by, "");
+}
+
 // The graph saved a view of the weight in each step; the weight stays when it goes.
 TEST(KeptGraphs, TheMemoryOfAWeightIsNotTheGraphs) {
   constexpr int64_t kWeight = 1 << 20;

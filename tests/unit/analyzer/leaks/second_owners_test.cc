@@ -34,6 +34,39 @@ TEST(SecondOwners, AreSaidWithWhatTheContainerAloneFrees) {
   EXPECT_EQ(dumps.only().frees_alone, 15u * 16384);
 }
 
+// Jobs in a list and in an index beside it, both below one key.
+TEST(SecondOwners, OfTwoContainersBelowOneKey) {
+  const auto dumps_of = [](const std::string& job, const std::string& other) {
+    return Dumps([&](Scene& scene) {
+      for (int step = 1; step <= scene.steps(); ++step) {
+        const uint64_t made = scene.add(scene.plain(serial_at(step, 10), 4096, scene.site(12)));
+        const std::string text = job + "[" + std::to_string(step) + "]";
+        scene.held_in_shared(made, text + ".x", other.empty() ? job.substr(0, job.find('.')) : text,
+                             {other.empty() ? "names (key)" : other + "['" + std::to_string(step * 977) + "a']"});
+        scene.object(made);
+      }
+    });
+  };
+  Dumps dumps = dumps_of("stores['default'].jobs", "stores['default'].index");
+  ASSERT_THAT(dumps.kinds(), ElementsAre("container"));
+  EXPECT_EQ(dumps.only().also_held_by, "train.py: stores[*].index[*]");
+  EXPECT_EQ(dumps.only().frees_alone, 0u);
+  // What has the list is reached in another way, too: it makes no difference.
+  EXPECT_EQ(dumps_of("nodes (key).meta['seen']", "").only().also_held_by, "");
+}
+
+// A key's closure and what the dict has for it.
+TEST(SecondOwners, AreNoKeysOfTheDict) {
+  Dumps dumps([](Scene& scene) {
+    for (int step = 1; step <= scene.steps(); ++step) {
+      const uint64_t made = scene.kept(serial_at(step, 10), 4096, scene.site(12), "closure of graphs (key): bias");
+      scene.held(made, "graphs[function at " + std::to_string(step) + "].bias");
+    }
+  });
+  ASSERT_EQ(dumps.leaks.findings.size(), 1u);
+  EXPECT_EQ(dumps.only().also_held_by, "");
+}
+
 TEST(SecondOwners, OfAFewEntriesAreNotSaid) {
   Dumps dumps = run([](Scene& scene, uint64_t serial, int step) {
     if (step == scene.steps()) scene.held(serial, "last");
