@@ -36,9 +36,13 @@ struct alignas(kPageBytes) WakePage {
 static_assert(sizeof(WakePage) == kPageBytes);
 constinit WakePage g_page;
 
-// A forked child has the parent's page until it has put another in its place.
-FreshInChild g_fresh_page{
-    [] { mmap(&g_page, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0); }};
+// A forked child has the parent's page until it has put another in its place. Where it cannot, an event of the one
+// wakes the other, too, which finds nothing to do.
+FreshInChild g_fresh_page{[] {
+  const void* const own =
+      mmap(&g_page, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  static_cast<void>(own);
+}};
 
 void write_request(WakePage& page, const DumpOfAncestor& dump) {
   uint64_t words[4];

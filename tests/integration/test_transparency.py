@@ -42,7 +42,7 @@ def without_known(portrait, preloaded):
         seen[name] = [re.sub(r"=\d{12,}$", "=ADDRESS", entry) for entry in seen[name] if not ours.match(entry)]
     # Our library, the unwinder that checks its stacks, and what that is linked to.
     assert any("/libtensorscope.so" in path for path, _ in seen["mappings"]) == preloaded
-    seen["mappings"] = [each for each in seen["mappings"] if not re.search(r"/(libtensorscope|libunwind|libunwind-x86_64|liblzma)\.so", each[0])]
+    seen["mappings"] = [each for each in seen["mappings"] if not re.search(r"/(libtensorscope|libunwind|libunwind-x86_64|liblzma)\.so|^/memfd:tensorscope-wake-1 ", each[0])]
     # The kernel calls our handler for the one signal that asks for a dump; sigaction() tells the program its own.
     # glibc handles two signals of its own from the first thread that is made in the process, which may be the collector thread.
     caught = int(seen["status"]["SigCgt"], 16)

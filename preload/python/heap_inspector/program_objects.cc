@@ -127,7 +127,7 @@ class Look {
     write_profiler_rows(gil_, graph_, attributes_, paths, chains, limits_, out_);
 
     begin(kNaming);
-    ScriptValues script(gil_, graph_, paths, chains, limits_);
+    ScriptValues script(graph_, paths, chains, limits_);
     script.read(facts_.serial);
     ReferenceRows rows(gil_, classes_,
                        {graph_, complete, reachable_, paths, locals_, beginnings, tensors, optimizers, given, script},

@@ -32,7 +32,7 @@ bool is_value_of_torch(const char* name) {
 
 // Of such objects all memory is known, or there is none to speak of.
 bool has_known_memory(const char* name) {
-  for (const char* known : {"numpy.", "datetime.", "_datetime.", "decimal.", "_cython_", "cython_function"}) {
+  for (const char* known : {"numpy.", "datetime.", "_datetime.", "decimal.", "_cython_", "cython_function", "array."}) {
     if (begins_with(name, known)) return true;
   }
   return false;

@@ -29,8 +29,8 @@ class ScriptValues {
     bool written;
   };
 
-  ScriptValues(const Gil& gil, const ObjectGraph& graph, const ObjectPaths& paths, Chains& chains, LookLimits& limits)
-      : gil_(gil), graph_(graph), paths_(paths), chains_(chains), limits_(limits) {}
+  ScriptValues(const ObjectGraph& graph, const ObjectPaths& paths, Chains& chains, LookLimits& limits)
+      : graph_(graph), paths_(paths), chains_(chains), limits_(limits) {}
 
   // Of tensors with a serial up to `newest`.
   void read(uint64_t newest);
@@ -47,7 +47,6 @@ class ScriptValues {
   };
   bool find(torch::IValues& values);
 
-  const Gil& gil_;
   const ObjectGraph& graph_;
   const ObjectPaths& paths_;
   Chains& chains_;
