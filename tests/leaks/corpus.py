@@ -25,7 +25,7 @@ STEPS = (20, 40, 60)
 TIMEOUT = 900  # a hang, not a speed limit: a busy machine may stop these programs for minutes
 REPORT = r"^# ([\w.-]+/[\w.-]+#\d+: .+)$"
 AFTER = r"^# after: (.+)$"
-NAMES_OF_ROUNDS = ("first", "second", "third")
+NAMES_OF_ROUNDS = ("first", "second", "third", "sixth", "seventh", "eighth")
 NAMES_LIMIT_MS = "300000"  # likewise; the profiler's own limits would leave out the names of a program that was stopped
 
 
@@ -38,7 +38,7 @@ class Program:
     dumps: str
     kinds: tuple = ()
     holder: tuple = ()  # of each alternative the names that have to be said
-    lines: tuple = ()  # numbers of lines: where most of the memory may be allocated
+    lines: tuple = ()  # numbers of lines: where most of the memory may be allocated; none: nothing records them
     least: int = 0     # bytes a step
     most: int = 0
 

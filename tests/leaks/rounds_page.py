@@ -9,7 +9,7 @@ PAGE = corpus.ROOT / "docs" / "leaks.md"
 BEGIN, END = "<!-- rounds: begin -->", "<!-- rounds: end -->"
 ALL_RIGHT = "FHLB"
 QUIET, ALARM = "quiet", "alarm"
-ROW = r"^\| `(\w+)` \| (?:first|second|third) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|"
+ROW = rf"^\| `(\w+)` \| (?:{'|'.join(corpus.NAMES_OF_ROUNDS)}) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|"
 
 
 def cell(program, answer):

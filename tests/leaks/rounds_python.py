@@ -1,4 +1,4 @@
-"""A Python that has what the programs of rounds/ import: a virtual environment in .cache/rounds, about 2 GB, made where it is missing."""
+"""A Python that has what the programs of rounds/ import: a virtual environment in .cache/rounds, 2 GB and more, made where it is missing."""
 
 import ast
 import shutil
