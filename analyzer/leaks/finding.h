@@ -188,6 +188,7 @@ struct HolderPlace {
   uint8_t root = 0;
   std::string scope, text;  // "history[3].state"
   Beginning begin{};
+  auto operator<=>(const HolderPlace&) const = default;
 };
 // Whether one is the other, or leads into it or out of it: "history" and "history[3].state".
 bool same_container(const HolderPlace& a, const HolderPlace& b);

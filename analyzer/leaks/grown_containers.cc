@@ -4,34 +4,19 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <tuple>
 #include <utility>
 
+#include "leaks/forms.h"
 #include "leaks/growth.h"
 
 namespace tensorscope::analyzer {
 
 namespace {
 
-// Which container it is, in every dump.
-struct Place {
-  uint8_t root;
-  std::string scope, text;
-  Beginning begin;
-  auto operator<=>(const Place&) const = default;
-};
-
-struct Found {
-  Place place;
-  ContainerGrowth growth;
-};
-
 // A key, an attribute or an index of it leads to the other.
-bool is_inside(const Place& inner, const Place& outer) {
-  const size_t length = outer.text.size();
+bool is_inside(const HolderPlace& inner, const HolderPlace& outer) {
   if (inner.root != outer.root || inner.scope != outer.scope || inner.begin != outer.begin) return false;
-  if (inner.text.size() <= length || !inner.text.starts_with(outer.text)) return false;
-  return std::string(".[{ ").find(inner.text[length]) != std::string::npos;
+  return inner.text.size() > outer.text.size() && leads_from(outer.text, inner.text);
 }
 
 // The parts of its text that the program has a name for: "df" of "df._mgr.<tuple>[0].<ndarray>".
@@ -52,13 +37,14 @@ std::string full_name(const ObjectContainer& row) {
 }
 
 // By place; empty where not every dump has all of them.
-std::vector<Found> all_containers(const std::vector<View>& views) {
-  std::map<Place, ContainerGrowth> places;
+std::vector<ContainerGrowth> all_containers(const std::vector<View>& views) {
+  std::map<HolderPlace, ContainerGrowth> places;
   for (size_t i = 0; i < views.size(); ++i) {
     const References& references = views[i].dump.references;
     if (!references.has_containers || !references.containers_detail.empty()) return {};
     for (const ObjectContainer& row : references.containers) {
-      ContainerGrowth& growth = places[{row.root, row.scope, row.text, row.begin}];
+      const HolderPlace place{row.root, row.scope, row.text, row.begin};
+      ContainerGrowth& growth = places[place];
       growth.bytes.resize(views.size());
       growth.entries.resize(views.size());
       growth.cpp_objects.resize(views.size());
@@ -68,44 +54,45 @@ std::vector<Found> all_containers(const std::vector<View>& views) {
       const ObjectContainer named = named_part(row);
       growth.name = full_name(named);
       growth.short_name = named.line();
-      growth.place = {row.root, row.scope, row.text, row.begin};
+      growth.place = place;
       if (!row.cpp_type.empty()) growth.cpp_type = row.cpp_type;
     }
   }
-  std::vector<Found> all;
-  for (auto& [place, growth] : places) all.push_back({place, std::move(growth)});
+  std::vector<ContainerGrowth> all;
+  for (auto& [place, growth] : places) all.push_back(std::move(growth));
   return all;
 }
 
-bool has_more_growth(const Found& a, const Found& b) { return a.growth.added_bytes() > b.growth.added_bytes(); }
+bool has_more_growth(const ContainerGrowth& a, const ContainerGrowth& b) { return a.added_bytes() > b.added_bytes(); }
 
 // Those that have no other of these around them, the largest growth first.
-std::vector<const Found*> outermost(const std::vector<const Found*>& some) {
-  std::vector<const Found*> result;
-  for (const Found* each : some) {
-    const bool part =
-        std::any_of(some.begin(), some.end(), [&](const Found* other) { return is_inside(each->place, other->place); });
+std::vector<const ContainerGrowth*> outermost(const std::vector<const ContainerGrowth*>& some) {
+  std::vector<const ContainerGrowth*> result;
+  for (const ContainerGrowth* each : some) {
+    const bool part = std::any_of(some.begin(), some.end(),
+                                  [&](const ContainerGrowth* other) { return is_inside(each->place, other->place); });
     if (!part) result.push_back(each);
   }
   return result;
 }
 
 // The container itself, or a few inside it that have most of what it grew by.
-void add_innermost(const Found& outer, const std::vector<const Found*>& some, std::vector<ContainerGrowth>& out) {
+void add_innermost(const ContainerGrowth& outer, const std::vector<const ContainerGrowth*>& some,
+                   std::vector<ContainerGrowth>& out) {
   constexpr int64_t kMost = 3, kOf = 4;
   constexpr size_t kFew = 3;
-  std::vector<const Found*> inside;
-  for (const Found* each : some) {
+  std::vector<const ContainerGrowth*> inside;
+  for (const ContainerGrowth* each : some) {
     if (is_inside(each->place, outer.place)) inside.push_back(each);
   }
-  const std::vector<const Found*> parts = outermost(inside);
+  const std::vector<const ContainerGrowth*> parts = outermost(inside);
   int64_t sum = 0;
-  for (const Found* part : parts) sum += part->growth.added_bytes();
-  if (parts.empty() || parts.size() > kFew || sum * kOf < outer.growth.added_bytes() * kMost) {
-    out.push_back(outer.growth);
+  for (const ContainerGrowth* part : parts) sum += part->added_bytes();
+  if (parts.empty() || parts.size() > kFew || sum * kOf < outer.added_bytes() * kMost) {
+    out.push_back(outer);
     return;
   }
-  for (const Found* part : parts) add_innermost(*part, inside, out);
+  for (const ContainerGrowth* part : parts) add_innermost(*part, inside, out);
 }
 
 // Whether `some` becomes more as `counts` does, `each` of the one for one of the other.
@@ -125,13 +112,13 @@ bool in_step(const std::vector<uint64_t>& objects, const std::vector<uint64_t>& 
 }
 
 // The innermost of those that have each other inside, a few at most.
-std::vector<ContainerGrowth> innermost(const std::vector<Found>& all) {
+std::vector<ContainerGrowth> innermost(const std::vector<ContainerGrowth>& all) {
   constexpr size_t kMost = 3;
   std::vector<ContainerGrowth> result;
-  for (const Found& found : all) {
-    const bool around =
-        std::any_of(all.begin(), all.end(), [&](const Found& other) { return is_inside(other.place, found.place); });
-    if (!around && result.size() < kMost) result.push_back(found.growth);
+  for (const ContainerGrowth& found : all) {
+    const bool around = std::any_of(all.begin(), all.end(),
+                                    [&](const ContainerGrowth& other) { return is_inside(other.place, found.place); });
+    if (!around && result.size() < kMost) result.push_back(found);
   }
   return result;
 }
@@ -139,13 +126,13 @@ std::vector<ContainerGrowth> innermost(const std::vector<Found>& all) {
 }  // namespace
 
 std::vector<ContainerGrowth> grown_containers(const std::vector<View>& views) {
-  std::vector<Found> all = all_containers(views);
-  std::erase_if(all, [](const Found& found) { return !grows(found.growth.bytes); });
+  std::vector<ContainerGrowth> all = all_containers(views);
+  std::erase_if(all, [](const ContainerGrowth& found) { return !grows(found.bytes); });
   std::stable_sort(all.begin(), all.end(), has_more_growth);
-  std::vector<const Found*> some;
-  for (const Found& found : all) some.push_back(&found);
+  std::vector<const ContainerGrowth*> some;
+  for (const ContainerGrowth& found : all) some.push_back(&found);
   std::vector<ContainerGrowth> result;
-  for (const Found* outer : outermost(some)) add_innermost(*outer, some, result);
+  for (const ContainerGrowth* outer : outermost(some)) add_innermost(*outer, some, result);
   std::stable_sort(result.begin(), result.end(), [](const ContainerGrowth& a, const ContainerGrowth& b) {
     return a.added_bytes() > b.added_bytes();
   });
@@ -154,12 +141,12 @@ std::vector<ContainerGrowth> grown_containers(const std::vector<View>& views) {
 
 std::vector<std::string> opaque_objects(const std::vector<View>& views) {
   constexpr size_t kFew = 3;
-  std::map<std::tuple<uint8_t, std::string, std::string, Beginning, std::string>, size_t> dumps_with;
+  std::map<std::pair<HolderPlace, std::string>, size_t> dumps_with;
   std::vector<std::string> names;
   for (const View& view : views) {
     for (const ObjectContainer& row : view.dump.references.containers) {
       const bool opaque = row.bytes == 0 && row.entries == 0 && row.cpp_objects == 1;
-      if (!opaque || ++dumps_with[{row.root, row.scope, row.text, row.begin, row.cpp_type}] < views.size()) continue;
+      if (!opaque || ++dumps_with[{{row.root, row.scope, row.text, row.begin}, row.cpp_type}] < views.size()) continue;
       names.push_back(row.line() + " (" + row.cpp_type + ")");
     }
   }
@@ -167,8 +154,8 @@ std::vector<std::string> opaque_objects(const std::vector<View>& views) {
 }
 
 std::vector<ContainerGrowth> containers_in_step(const std::vector<View>& views, const std::vector<uint64_t>& counts) {
-  std::vector<Found> all = all_containers(views);
-  std::erase_if(all, [&](const Found& found) { return !in_step(found.growth.cpp_objects, counts); });
+  std::vector<ContainerGrowth> all = all_containers(views);
+  std::erase_if(all, [&](const ContainerGrowth& found) { return !in_step(found.cpp_objects, counts); });
   return innermost(all);
 }
 
@@ -189,8 +176,8 @@ bool grows_in_proportion(const ContainerGrowth& container, const std::vector<uin
 
 std::vector<ContainerGrowth> containers_in_proportion(const std::vector<View>& views,
                                                       const std::vector<uint64_t>& bytes) {
-  std::vector<Found> all = all_containers(views);
-  std::erase_if(all, [&](const Found& found) { return !grows_in_proportion(found.growth, bytes); });
+  std::vector<ContainerGrowth> all = all_containers(views);
+  std::erase_if(all, [&](const ContainerGrowth& found) { return !grows_in_proportion(found, bytes); });
   return innermost(all);
 }
 

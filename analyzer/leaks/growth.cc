@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "leaks/run_history.h"
 #include "leaks/step_ends.h"
-#include "memory/run_growth.h"
 
 namespace tensorscope::analyzer {
 
 namespace {
 
 int64_t run_grew_by(const std::vector<View>& views) {
-  const History& history = views.back().dump.history;
-  if (!history.present() || history.devices.empty()) return 0;
-  if (run_growth(history, fastest_growing(history)).kind != GrowthKind::grew) return 0;
+  if (!run_trend(views.back().dump).grew()) return 0;
   return std::max<int64_t>(0, int64_t(views.back().selection.bytes() - views.front().selection.bytes()));
 }
 

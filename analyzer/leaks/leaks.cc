@@ -6,7 +6,6 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <tuple>
 
 #include "dump/sort_by_serial.h"
 #include "leaks/larger_inputs.h"
@@ -226,9 +225,8 @@ bool grew_more(const LeakFinding& a, const LeakFinding& b) {
 }
 
 // The objects whose attributes these tensors are.
-using Owner = std::tuple<uint8_t, std::string, std::string, Beginning>;
-std::set<Owner> owners_of(const LeakAnalysis& analysis, const std::vector<uint32_t>& tensors) {
-  std::set<Owner> owners;
+std::set<HolderPlace> owners_of(const LeakAnalysis& analysis, const std::vector<uint32_t>& tensors) {
+  std::set<HolderPlace> owners;
   for (const uint32_t tensor : tensors) {
     for (const Reference& row : analysis.last().dump.references.of(tensor)) {
       const size_t dot = row.text.rfind('.');
@@ -239,8 +237,8 @@ std::set<Owner> owners_of(const LeakAnalysis& analysis, const std::vector<uint32
   return owners;
 }
 
-bool share_an_owner(const std::set<Owner>& a, const std::set<Owner>& b) {
-  return std::ranges::any_of(a, [&](const Owner& owner) { return b.contains(owner); });
+bool share_an_owner(const std::set<HolderPlace>& a, const std::set<HolderPlace>& b) {
+  return std::ranges::any_of(a, [&](const HolderPlace& owner) { return b.contains(owner); });
 }
 
 void join_attribute(LeakFinding& whole, LeakFinding part) {
@@ -260,12 +258,12 @@ void join_attribute(LeakFinding& whole, LeakFinding part) {
 // Keys and values of one cache are replaced together: one leak.
 void add_findings_of_places(const LeakAnalysis& analysis, Leaks& leaks) {
   const size_t before = leaks.findings.size();
-  std::vector<std::set<Owner>> owners;
+  std::vector<std::set<HolderPlace>> owners;
   for (GrownPlace& grown : leaks.places) {
     if (!is_finding(grown)) continue;
-    std::set<Owner> own = owners_of(analysis, grown.place.tensors);
+    std::set<HolderPlace> own = owners_of(analysis, grown.place.tensors);
     const auto same =
-        std::ranges::find_if(owners, [&](const std::set<Owner>& other) { return share_an_owner(own, other); });
+        std::ranges::find_if(owners, [&](const std::set<HolderPlace>& other) { return share_an_owner(own, other); });
     grown.finding = uint32_t(before + size_t(same - owners.begin()));
     if (same != owners.end()) {
       join_attribute(leaks.findings[grown.finding], finding_of(grown));

@@ -86,30 +86,36 @@ Status parse_option_value(std::string_view text, int& signal_out) {
   return Status::failed("the name or number of a signal that can be handled, or off");
 }
 
-Status parse_option_value(std::string_view text, ExitDump& out) {
-  if (text == "auto") {
-    out = ExitDump::automatic;
-  } else if (text == "always") {
-    out = ExitDump::always;
-  } else if (text == "never") {
-    out = ExitDump::never;
-  } else {
-    return Status::failed("auto, always or never");
+namespace {
+
+template <typename Value>
+struct Choice {
+  std::string_view word;
+  Value value;
+};
+
+template <typename Value, size_t count>
+Status parse_choice(std::string_view text, const Choice<Value> (&choices)[count], const char* wanted, Value& out) {
+  for (const Choice<Value>& choice : choices) {
+    if (text != choice.word) continue;
+    out = choice.value;
+    return Status::done();
   }
-  return Status::done();
+  return Status::failed(wanted);
+}
+
+}  // namespace
+
+Status parse_option_value(std::string_view text, ExitDump& out) {
+  constexpr Choice<ExitDump> kChoices[] = {
+      {"auto", ExitDump::automatic}, {"always", ExitDump::always}, {"never", ExitDump::never}};
+  return parse_choice(text, kChoices, "auto, always or never", out);
 }
 
 Status parse_option_value(std::string_view text, ChildDumps& out) {
-  if (text == "grown") {
-    out = ChildDumps::grown;
-  } else if (text == "all") {
-    out = ChildDumps::all;
-  } else if (text == "never") {
-    out = ChildDumps::never;
-  } else {
-    return Status::failed("grown, all or never");
-  }
-  return Status::done();
+  constexpr Choice<ChildDumps> kChoices[] = {
+      {"grown", ChildDumps::grown}, {"all", ChildDumps::all}, {"never", ChildDumps::never}};
+  return parse_choice(text, kChoices, "grown, all or never", out);
 }
 
 Status parse_option_value(std::string_view text, CuptiMode& out) {

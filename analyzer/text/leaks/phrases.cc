@@ -17,6 +17,7 @@ using analyzer::LeakFinding;
 using analyzer::LeakKind;
 
 constexpr size_t kNamed = 3;
+constexpr const char* kGuess = ", as far as can be told";
 
 std::string link_words(const CycleLink& link) {
   switch (link.kind) {
@@ -58,14 +59,13 @@ std::string with_graphs(const std::string& text, uint64_t graph_bytes) {
 }
 
 std::string process_holders(const LeakFinding& finding) {
-  constexpr std::string_view kGuess = ", as far as can be told";
   std::string named = listed(finding.holders, kNamed);
   switch (finding.advice) {
     case Advice::empty_opaque_objects:
-      return (finding.holders.size() > 1 ? "one of " : "") + named + std::string(kGuess);
+      return (finding.holders.size() > 1 ? "one of " : "") + named + kGuess;
     case Advice::bound_cpp_objects:
     case Advice::stop_profiler:
-      return named + std::string(kGuess);
+      return named + kGuess;
     default:
       return named;
   }
@@ -133,7 +133,7 @@ std::string holder_phrase(const LeakFinding& finding) {
     case LeakKind::gone_parameters:
       return first + " (optimizer)";
     case LeakKind::cpp_only:
-      return first.empty() ? "C++ code" : listed(finding.holders, kNamed) + ", as far as can be told";
+      return first.empty() ? "C++ code" : listed(finding.holders, kNamed) + kGuess;
     case LeakKind::autocast_cache:
       return "autocast's cache of casts, each with its parameter and gradient";
     case LeakKind::process_memory:
@@ -224,8 +224,7 @@ std::string own_advice(const LeakFinding& finding) {
                    "much: remove what is not needed from them, or close them";
     case Advice::bound_cpp_objects:
       return "it gets more extension objects (of C, C++ or Rust) whenever such memory is made, and entries are only "
-             "ever "
-             "added: limit its size, or remove old entries";
+             "ever added: limit its size, or remove old entries";
     case Advice::forget_modules:
       return "a module is imported under a new name each time and stays in sys.modules: take it out when it was used "
              "(sys.modules.pop(name))";

@@ -128,7 +128,7 @@ bool Roots::module_globals_of(bool library) {
   return paths_.spread();
 }
 
-void Roots::each_own_variable(const std::function<void(const OwnVariable&)>& f) const {
+void Roots::each_own_variable(FunctionRef<void(const OwnVariable&)> f) const {
   const auto each_global = [&](Object* globals, const std::string& scope) {
     each_entry(gil_, globals, [&](Object* name, Object* value) {
       f({value, std::string(text_of(gil_, name)), scope, ReferenceRoot::global, 0});

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "python/heap_inspector/graph/object_paths.h"
 #include "python/heap_inspector/naming/frame_locals.h"
 #include "python/heap_inspector/rows/tensor_objects.h"
+#include "support/function_ref.h"
 #include "torch/graph/graph_seeds.h"
 
 namespace tensorscope::python::heap_inspector {
@@ -59,7 +59,7 @@ class Roots {
   const std::vector<LocalReference>& locals() const { return locals_; }
 
   // In the order of roots. After run().
-  void each_own_variable(const std::function<void(const OwnVariable&)>& f) const;
+  void each_own_variable(FunctionRef<void(const OwnVariable&)> f) const;
 
  private:
   struct PythonModule {
