@@ -121,13 +121,16 @@ void wake_collector() { futex_change_and_wake_shared(g_page.wake); }
 
 void sleep_until_woken(uint32_t seen, const timespec* at_most) { futex_wait_shared(g_page.wake, seen, at_most); }
 
-// The file has its page before anybody uses it: one that the system could not give later would end the process. Who
-// counts meanwhile has noted before what it asks for, and the collector looks at that after this.
+// The file has its page before anybody uses it: one that the system could not give later would end the process. No
+// ancestor can have asked yet. Who counts meanwhile has noted before what it asks for, and the collector looks at that
+// after this.
 bool share_wake_page() {
   if (!has_private_descriptors() || calls_are_filtered() || sysconf(_SC_PAGESIZE) != kPageBytes) return false;
   const int file = new_page_file();
   if (file < 0) return false;
-  const bool shared = write(file, &g_page, kPageBytes) == ssize_t(kPageBytes) &&
+  WakePage first;
+  first.wake = wake_count();
+  const bool shared = write(file, &first, kPageBytes) == ssize_t(kPageBytes) &&
                       fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 &&
                       mmap(&g_page, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED;
   if (!shared) close(file);
