@@ -71,10 +71,23 @@ bool IValues::vtables_of(const std::vector<uint64_t>& addresses, std::vector<uin
   return allowed_;
 }
 
-uint64_t IValues::container_in(uint64_t object) {
-  std::vector<uint64_t> words, vtables;
+// As many of an object's first words as can be read.
+void IValues::read_head(uint64_t object, std::vector<uint64_t>& words) {
   for (size_t size = 4; size > 0 && !read(object, size, words); size /= 2) {
   }
+}
+
+uint64_t IValues::tensor_in(uint64_t object) {
+  std::vector<uint64_t> words;
+  read_head(object, words);
+  const auto lives = [](uint64_t word) { return live::tensor_serial(reinterpret_cast<const void*>(word)) != 0; };
+  const auto found = std::ranges::find_if(words, lives);
+  return found == words.end() ? 0 : *found;
+}
+
+uint64_t IValues::container_in(uint64_t object) {
+  std::vector<uint64_t> words, vtables;
+  read_head(object, words);
   if (!vtables_of(words, vtables)) return 0;
   for (size_t i = 0; i < words.size(); ++i) {
     if (kind_of(vtables[i]) != Kind::none) return words[i];

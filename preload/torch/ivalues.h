@@ -30,6 +30,8 @@ class IValues {
   // The container that an object of C++ refers to with one of its first words, as what pybind11 wraps of a ScriptModule
   // or a ScriptList does; 0: none.
   uint64_t container_in(uint64_t object);
+  // The live tensor that it refers to so, as the SavedVariable of a SavedTensor does; 0: none.
+  uint64_t tensor_in(uint64_t object);
 
   enum class Holder : uint8_t { none, list, dict, tuple, object, future };
   enum class Role : uint8_t { plain, parameter, buffer };
@@ -56,6 +58,7 @@ class IValues {
     std::string text;
   };
   Kind kind_of(uint64_t vtable);
+  void read_head(uint64_t object, std::vector<uint64_t>& words);
   bool read(uint64_t address, size_t size, std::vector<uint64_t>& words);
   bool vtables_of(const std::vector<uint64_t>& addresses, std::vector<uint64_t>& vtables);
   void read_elements(const Open& container, std::vector<Element>& elements);

@@ -85,6 +85,7 @@ KnownClasses KnownClasses::find(const Gil& gil) {
   size_t next = 0;
   for (const char* name : {"ScriptModule", "ScriptObject", "ScriptList", "ScriptDict", "Future"})
     classes.script[next++] = class_in(gil, "torch._C", name);
+  classes.script[next++] = class_in(gil, "torch._C._autograd", "SavedTensor");
   find_interpreter(gil, classes);
   return classes;
 }

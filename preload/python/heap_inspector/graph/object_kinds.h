@@ -44,7 +44,7 @@ enum class Kind : uint8_t {
   dataset,      // of torch.utils.data
   kv_cache,     // of transformers, a layer of one too
   profiler,     // torch.autograd.profiler.profile
-  script,       // a value of TorchScript: torch._C.ScriptModule, ScriptList, Future and others
+  script,       // a value of TorchScript (torch._C.ScriptModule, ScriptList, Future and others), or a SavedTensor
   cpp_object,   // of a class of an extension's C, C++ or Rust code, which may have memory that Python does not know
 };
 
@@ -65,7 +65,8 @@ struct KnownClasses {
   Object* kv_cache = nullptr;  // transformers' Cache
   Object* profiler = nullptr;  // torch.autograd.profiler.profile
   Object* kv_layer = nullptr;  // what one is made of, from transformers 4.54 on
-  Object* script[5] = {};      // torch._C: ScriptModule, ScriptObject, ScriptList, ScriptDict, Future
+  // torch._C: ScriptModule, ScriptObject, ScriptList, ScriptDict, Future, _autograd.SavedTensor
+  Object* script[6] = {};
   uint64_t interpreter_begin = 0, interpreter_end = 0;  // where the interpreter's code is loaded; 0: not known
   // True where it is not known where the interpreter's code is.
   bool in_interpreter(uint64_t code) const {

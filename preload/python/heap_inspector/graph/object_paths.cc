@@ -25,11 +25,28 @@ std::optional<Root> ObjectPaths::root(uint32_t object) const {
               kept.main, kept.call};
 }
 
+// An object refers to its class, a class to its bases and the functions in it to the class: none of these is where a
+// person would say that the class is.
+bool ObjectPaths::leads_to_class(uint32_t from) const {
+  switch (graph_.kind(from)) {
+    case Kind::dict:
+    case Kind::list:
+    case Kind::set:
+    case Kind::deque:
+      return true;
+    case Kind::tuple:
+      return is_root(from) || graph_.kind(nearest_parent(from)) != Kind::type;
+    default:
+      return false;
+  }
+}
+
 bool ObjectPaths::spread() {
   for (; followed_ < queue_.size() && !limits_.reached(); ++followed_) {
     const uint32_t object = queue_[followed_];
     for (const uint32_t child : graph_.references(object)) {
       if (parent_[child] != kNone || limits_.reached()) continue;
+      if (graph_.kind(child) == Kind::type && !leads_to_class(object)) continue;
       if (!queue_.push(child)) {
         limits_.memory_ran_out();
         break;

@@ -85,6 +85,8 @@ class ObjectPaths {
     uint32_t call;
   };
 
+  bool leads_to_class(uint32_t from) const;
+
   const ObjectGraph& graph_;
   LookLimits& limits_;
   PageArray<KeptRoot> roots_;

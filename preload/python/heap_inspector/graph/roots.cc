@@ -75,7 +75,10 @@ void Roots::close_namespaces(const std::vector<bool>& reachable) {
   for (uint32_t i = 0; i < graph_.size(); ++i) {
     if (!reachable[i]) continue;
     if (graph_.kind(i) == Kind::module) close(gil_->PyModule_GetDict(graph_.object(i)));
-    if (graph_.kind(i) == Kind::module || graph_.kind(i) == Kind::type) paths_.close(i);
+    if (graph_.kind(i) == Kind::module) paths_.close(i);
+  }
+  for (const PythonClass& each : classes_) {
+    if (each.in_namespace) paths_.close(each.object);
   }
   if (!seeds_) return;
   for (const torch::GraphSeeds::Node& node : seeds_->nodes) {
@@ -104,6 +107,7 @@ bool Roots::running_functions_of(bool library) {
         Object* value = slot_of(gil_, frame, i);
         const uint32_t object = find(value);
         if (object == kNoObject || (graph_.kind(object) == Kind::cell) != cells) continue;
+        if (graph_.kind(object) == Kind::type) continue;  // has the same name when the function has returned
         const std::string& name = facts->variables[i];
         if (graph_.kind(object) == Kind::tensor) locals_.push_back({object, false, name, facts->name, call});
         add(object, ReferenceRoot::local, name, facts->name, UINT32_MAX, call);
@@ -149,24 +153,46 @@ void Roots::each_own_variable(FunctionRef<void(const OwnVariable&)> f) const {
   }
 }
 
+// Classes that a module has, and those within them: what a function made is in none.
+std::vector<bool> Roots::types_in_namespaces() const {
+  std::vector<bool> types(graph_.size());
+  std::vector<Object*> namespaces = {module_globals(gil_, "__main__")};
+  for (const PythonModule& module : modules_) namespaces.push_back(module.globals);
+  while (!namespaces.empty() && !limits_.reached()) {
+    Object* const dict = namespaces.back();
+    namespaces.pop_back();
+    each_entry(gil_, dict, [&](Object*, Object* value) {
+      const uint32_t object = find(value);
+      if (object == kNoObject || graph_.kind(object) != Kind::type || types[object]) return true;
+      types[object] = true;
+      if (flags_of(value) & type_flags::kHeapType) namespaces.push_back(class_dict_of(value));
+      return true;
+    });
+  }
+  return types;
+}
+
 // The name of a class's module is looked for in all of its attributes: once.
 void Roots::find_classes(const std::vector<bool>& reachable) {
   std::unordered_set<std::string_view> own = {"__main__"};
   for (const PythonModule& module : modules_) {
     if (!module.library) own.insert(module.name);
   }
+  const std::vector<bool> in_namespace = types_in_namespaces();
   for (uint32_t i = 0; i < graph_.size(); ++i) {
     if (graph_.kind(i) != Kind::type || !reachable[i] || limits_.reached()) continue;
     Object* type = graph_.object(i);
     std::string module = text_entry(gil_, class_dict_of(type), "__module__");
     const bool library = !own.contains(module);
-    classes_.push_back({i, std::move(module), library});
+    classes_.push_back({i, std::move(module), library, in_namespace[i]});
   }
 }
 
+// What a function made comes after all globals, which may have it in a container.
 bool Roots::classes_of(bool library) {
   for (const PythonClass& each : classes_) {
-    if (each.library != library || limits_.reached()) continue;
+    const bool last = each.library || !each.in_namespace;
+    if (last != library || limits_.reached()) continue;
     add(each.object, ReferenceRoot::class_, short_name_of_class(gil_, graph_.object(each.object)),
         each.module == "__main__" ? main_scope_ : each.module);
   }

@@ -3,7 +3,7 @@
 // now: globals of the main script, globals and classes of the program's own modules, variables of its running functions
 // from the outermost on, globals and classes of libraries, variables of their running functions, context variables,
 // what atexit keeps, autograd nodes, values that a running function is working with, what only the interpreter or C
-// code holds, and garbage.
+// code holds, and garbage. A class that a function made, and that something keeps, is no root but that thing's.
 //
 // Context: heap inspector.
 #pragma once
@@ -72,6 +72,7 @@ class Roots {
     uint32_t object;
     std::string module;
     bool library;
+    bool in_namespace;  // of a module, or of a class that is in one
   };
 
   void find_modules();
@@ -79,6 +80,7 @@ class Roots {
   bool main_globals();
   bool running_functions_of(bool library);
   bool module_globals_of(bool library);
+  std::vector<bool> types_in_namespaces() const;
   void find_classes(const std::vector<bool>& reachable);
   bool classes_of(bool library);
   bool held_by_c_code(uint32_t object) const;

@@ -21,6 +21,11 @@ using format::WrapperState;
 
 constexpr double kFoundMemory = 0.45;  // what is written exists twice for a moment, in rows and in the chunk
 
+// What the hooks of a saved tensor keep in its place.
+bool is_packed(const Chain& chain) {
+  return chain.root == ReferenceRoot::node && chain.text.starts_with("packed");
+}
+
 }  // namespace
 
 ReferenceRows::TypeFacts ReferenceRows::facts_of(Object* type) {
@@ -151,7 +156,6 @@ void ReferenceRows::write_reference(const TensorObjects::Tensor& tensor, const H
   const Kind kind = found_.graph.kind(row.holder);
   const bool variable =
       position == Chain::Position::globals || kind == Kind::cell || kind == Kind::frame || kind == Kind::generator;
-  const bool packed = chain.root == ReferenceRoot::node && chain.text.starts_with("packed");
   add({.tensor = tensor.serial,
        .text = chain.text,
        .scope = chain.scope,
@@ -159,7 +163,7 @@ void ReferenceRows::write_reference(const TensorObjects::Tensor& tensor, const H
        .node = chain.node,
        .steps = chain.steps > 0 ? chain.steps - 1 : 0,
        .root = chain.root,
-       .role = packed ? ReferenceRole::saved : chain.role,
+       .role = is_packed(chain) ? ReferenceRole::saved : chain.role,
        .call = chain.call,
        .begins_at = chain.begins_at,
        .object = row.holder});
@@ -186,9 +190,10 @@ void ReferenceRows::write_script(std::span<ScriptValues::Held> held) {
          .node = chain.node,
          .steps = chain.steps,
          .root = chain.root,
-         .role = each.role == Role::parameter ? ReferenceRole::parameter
-                 : each.role == Role::buffer  ? ReferenceRole::buffer
-                                              : ReferenceRole::plain,
+         .role = is_packed(chain)             ? ReferenceRole::saved
+                 : each.role == Role::parameter ? ReferenceRole::parameter
+                 : each.role == Role::buffer    ? ReferenceRole::buffer
+                                                : ReferenceRole::plain,
          .call = chain.call,
          .begins_at = chain.begins_at,
          .object = each.object});

@@ -15,6 +15,7 @@ namespace {
 // pybind11::detail::instance (pybind11/detail/common.h): a pointer to the value, right after the header.
 constexpr ptrdiff_t kValue = 16;
 constexpr uint32_t kStepsOfAValue = 32;  // by what it costs
+const std::string kItself;
 
 }  // namespace
 
@@ -23,9 +24,10 @@ bool ScriptValues::find(torch::IValues& values) {
   for (uint32_t i = 0; i < graph_.size(); ++i) {
     if (graph_.kind(i) != Kind::script || !paths_.reached(i)) continue;
     if (limits_.reached(kStepsOfAValue)) break;
-    const uint64_t container = values.container_in(field<uint64_t>(graph_.object(i), kValue));
-    if (container == 0) continue;
-    if (!values_.push({i, container})) return limits_.memory_ran_out(), false;
+    const auto value = field<uint64_t>(graph_.object(i), kValue);
+    const uint64_t container = values.container_in(value), tensor = container != 0 ? 0 : values.tensor_in(value);
+    if (container == 0 && tensor == 0) continue;
+    if (!values_.push({i, container, tensor})) return limits_.memory_ran_out(), false;
     chains_.want(i);
   }
   std::sort(values_.begin(), values_.end(), [&](const Value& a, const Value& b) {
@@ -52,7 +54,11 @@ void ScriptValues::read(uint64_t newest) {
           !texts_.full() && held_.push({serial, value.object, texts_.intern(held.text), held.holder, held.role, false});
       if (!room) limits_.memory_ran_out();
     };
-    if (!values.walk(value.container, go_on, add)) break;
+    if (value.container == 0) {
+      add({value.tensor, kItself, torch::IValues::Holder::none, torch::IValues::Role::plain});
+    } else if (!values.walk(value.container, go_on, add)) {
+      break;
+    }
   }
   std::stable_sort(held_.begin(), held_.end(), [](const Held& a, const Held& b) { return a.serial < b.serial; });
 }

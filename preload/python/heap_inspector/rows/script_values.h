@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors that TorchScript's values hold (torch/ivalues.h) to which Python refers: a scripted module's attributes,
-// lists and dicts, and what a future came to.
+// lists and dicts, and what a future came to; and the tensor of a SavedTensor.
 //
 // Context: heap inspector.
 #pragma once
@@ -43,7 +43,8 @@ class ScriptValues {
  private:
   struct Value {
     uint32_t object;
-    uint64_t container;
+    uint64_t container;  // 0: refers to a tensor itself
+    uint64_t tensor;
   };
   bool find(torch::IValues& values);
 
