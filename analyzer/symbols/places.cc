@@ -119,7 +119,7 @@ const std::string& Places::module_path(uint32_t site) {
 
 std::string Places::source_line(uint32_t site) { return symbols_.source_line(at(site).frame); }
 
-std::string Places::callers(uint32_t site, size_t most) {
+std::string Places::callers(uint32_t site, size_t most, TopLevel top_level) {
   if (site == 0 || site >= dump_.sites.size()) return "";
   const Frame& place = at(site).frame;
   const uint32_t python = dump_.sites[site].python;
@@ -136,7 +136,8 @@ std::string Places::callers(uint32_t site, size_t most) {
     if (passed && !in_place && !comprehension && owner == Owner::user && found < most) {
       if (is_python) frame.function = enclosing_function(frame.function, qualified);
       std::string caller = shown(frame).where;
-      if (caller != last && frame.function != "<module>") {  // recursion stands once
+      const bool shown_here = top_level == TopLevel::shown || frame.function != "<module>";
+      if (caller != last && shown_here) {  // recursion stands once
         text += (text.empty() ? "" : " <- ") + caller;
         ++found;
       }

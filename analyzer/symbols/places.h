@@ -44,9 +44,9 @@ class Places {
   const std::string& module_path(uint32_t site);  // "" where none
   std::string source_line(uint32_t site);
   // The user's own code that led to the place, innermost first, at most `most` frames:
-  // "model.py:31 Net.forward <- train.py:71 main"; a script's top level is left out. Empty where the place is the
-  // outermost of it.
-  std::string callers(uint32_t site, size_t most = 3);
+  // "model.py:31 Net.forward <- train.py:71 main". Empty where the place is the outermost of it.
+  enum class TopLevel : uint8_t { left_out, shown };  // of a script
+  std::string callers(uint32_t site, size_t most = 3, TopLevel top_level = TopLevel::left_out);
   // Returns what of the stacks that were read so far is missing here.
   UnreadStacks& unread() { return symbols_.unread(); }
   // Resolves what these sites need at once.

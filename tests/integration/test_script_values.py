@@ -30,7 +30,7 @@ def test_names_of_what_torchscript_holds(dumps):
         assert tensor["numel"] == elements, tensor
         assert [holder["kind"] for holder in tensor["holders"]][0] == "python", tensor["holders"]
     assert sum(name.startswith("net.history[") for name in named) == 30
-    assert not [name for name in named if "<slot" in name or "_c" in name]
+    assert not [name for name in named if "<slot" in name or "._c" in name]
     assert named["net.sub.fc.weight"][0]["category"] == "parameter"
 
 
@@ -40,3 +40,10 @@ def test_a_list_that_grows_is_a_finding(dumps):
     assert finding["bytes"] == 30 * 4096 * 8 * 4
     assert finding["growth"]["bytes"] == [count * 4096 * 8 * 4 for count in (10, 20, 30)]
     assert "net(torch.ones(4, 8)" in finding["made_at"]["source"]
+
+
+def test_inputs_of_a_checkpoint_are_the_graphs(dumps):
+    tensor, = [tensor for tensor in harness.load(dumps[-1])["tensors"] if tensor["numel"] == 57 * 4]
+    holders = [holder for holder in tensor["holders"]]
+    assert "cpp" not in [holder["kind"] for holder in holders], holders
+    assert any("loss" in str(holder) for holder in holders), holders

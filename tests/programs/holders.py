@@ -217,6 +217,21 @@ function = make_closure()
 function.attribute = expect(tensor(), "function.attribute")
 
 
+def make_class(text, root="global"):
+    class Made(Base):
+        held = [expect(tensor(), text, root)]
+
+        def __init__(self):
+            super().__init__()
+
+    return Made
+
+
+classes = [make_class("classes[0].held[0]")]
+by_name = {"first": make_class("by_name['first'].held[0]")}
+of_a_class_without_another_name = make_class("Made.held[0]", "class")()
+
+
 class Hooked:
     def __init__(self):
         self.state = expect(tensor(), "method.__self__.state")

@@ -1,8 +1,10 @@
-"""TorchScript keeps tensors in a list, dicts, a submodule and a scripted class, and grows by some at each step; dumps at the steps given."""
+"""TorchScript keeps tensors in a list, dicts, a submodule and a scripted class, and grows by some at each step; a graph that is kept has
+checkpointed inputs (SavedTensor, from torch 2.13 on). Dumps at the steps given."""
 import sys
 from typing import Dict, List
 
 import torch
+from torch.utils.checkpoint import checkpoint
 
 import libtensorscope
 
@@ -50,13 +52,15 @@ def main(steps):
     net = torch.jit.script(Net())
     pool = Pool()
     made = torch.jit.fork(torch.relu, torch.ones(33))
+    weight = torch.ones(4, requires_grad=True)
+    loss = checkpoint(lambda x: (x * weight).sum(), torch.ones(57, 4), use_reentrant=False)
     for n in range(1, max(steps) + 1):
         with torch.no_grad():
             net(torch.ones(4, 8) * n, n)
         pool.put(torch.ones(100))
         if n in steps:
             libtensorscope.dump()
-    return net, pool, made
+    return net, pool, made, loss
 
 
 if __name__ == "__main__":

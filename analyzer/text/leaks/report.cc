@@ -103,6 +103,14 @@ void add_labelled(std::string& out, const char* label, const std::string& text, 
   out += terminal.styled(style, line) + "\n";
 }
 
+// With the calls that led there: every operation may pass through one line, as a __torch_function__'s.
+void add_creation(std::string& out, analyzer::OpenedDump& opened, uint32_t site, const Terminal& terminal) {
+  constexpr size_t kMaxCallers = 2;
+  add_labelled(out, "created at", place_text(opened, site, terminal), terminal, Style::plain);
+  const std::string callers = opened.places.callers(site, kMaxCallers, analyzer::Places::TopLevel::shown);
+  add_labelled(out, "called by", callers, terminal, Style::plain);
+}
+
 // The lines that allocated most of the memory, if that is not the creation site alone.
 void add_memory(std::string& out, analyzer::OpenedDump& opened, const LeakFinding& finding, const Terminal& terminal) {
   constexpr size_t kMax = 3;
@@ -129,7 +137,7 @@ std::string finding_text(analyzer::OpenedDump& opened, const LeakFinding& findin
   if (finding.kind == LeakKind::graph_cycle)
     add_labelled(out, "cycle", text::holder_phrase(finding), terminal, Style::plain);
   if (finding.site != 0)
-    add_labelled(out, "created at", place_text(opened, finding.site, terminal), terminal, Style::plain);
+    add_creation(out, opened, finding.site, terminal);
   if (finding.of_children && !finding.of_children->place.where.empty()) {
     const analyzer::OfChildren& there = *finding.of_children;
     const std::string source = there.source.empty() ? "" : ": " + there.source;
