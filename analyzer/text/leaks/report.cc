@@ -90,10 +90,14 @@ std::string remark_text(const analyzer::Remark& remark, const std::string& first
 constexpr int kLabelled = 18;  // where the text behind a label begins
 
 // A path that is longer than the line loses its beginning.
+std::string cut_place(const std::string& where, const Terminal& terminal) {
+  if (terminal.width == 0) return text::clean(where);
+  return text::cut(text::clean(where), std::max(24, terminal.width - kLabelled - 1), text::Cut::start);
+}
+
 std::string place_text(analyzer::OpenedDump& opened, uint32_t site, const Terminal& terminal) {
   const std::string source = opened.places.source_line(site);
-  std::string where = text::clean(opened.places.at(site).where);
-  if (terminal.width > 0) where = text::cut(where, std::max(24, terminal.width - kLabelled - 1), text::Cut::start);
+  const std::string where = cut_place(opened.places.at(site).where, terminal);
   return source.empty() ? where : where + ": " + source;
 }
 
@@ -107,8 +111,15 @@ void add_labelled(std::string& out, const char* label, const std::string& text, 
 void add_creation(std::string& out, analyzer::OpenedDump& opened, uint32_t site, const Terminal& terminal) {
   constexpr size_t kMaxCallers = 2;
   add_labelled(out, "created at", place_text(opened, site, terminal), terminal, Style::plain);
-  const std::string callers = opened.places.callers(site, kMaxCallers, analyzer::Places::TopLevel::shown);
-  add_labelled(out, "called by", callers, terminal, Style::plain);
+  std::string callers = opened.places.callers(site, kMaxCallers, analyzer::Places::TopLevel::shown);
+  const std::string_view then = " <- ";
+  std::string text;
+  while (!callers.empty()) {
+    const size_t end = std::min(callers.find(then), callers.size());
+    text += cut_place(callers.substr(0, end), terminal) + std::string(end < callers.size() ? then : "");
+    callers.erase(0, end + then.size());
+  }
+  add_labelled(out, "called by", text, terminal, Style::plain);
 }
 
 // The lines that allocated most of the memory, if that is not the creation site alone.

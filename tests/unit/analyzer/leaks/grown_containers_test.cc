@@ -250,7 +250,7 @@ TEST(GrownContainers, OfObjectsOfCppAreNamedWhereLittleGrowsAsTheyDo) {
     return Dumps([each](Scene& scene) {
       const auto steps = uint64_t(scene.steps());
       scene.builder.resident_bytes = 500 * kMebibyte;
-      scene.builder.heap_in_use = 100 * kMebibyte + steps * (40 << 10);
+      scene.builder.heap_in_use = 100 * kMebibyte + steps * (30 << 10);
       scene.builder.has_containers = true;
       scene.builder.container(container("stages", steps * 400, steps, each == 0 ? 5 : steps * each));
     });
@@ -258,7 +258,7 @@ TEST(GrownContainers, OfObjectsOfCppAreNamedWhereLittleGrowsAsTheyDo) {
   Dumps dumps = dumps_of(1);
   ASSERT_THAT(dumps.kinds(), ElementsAre("process-memory"));
   EXPECT_THAT(dumps.only().holders, ElementsAre("train.py: stages (list)"));
-  EXPECT_EQ(dumps.only().growth.added_bytes(), int64_t(800 << 10));
+  EXPECT_EQ(dumps.only().growth.added_bytes(), int64_t(600 << 10));
   EXPECT_THAT(dumps_of(0).kinds(), IsEmpty());
 }
 

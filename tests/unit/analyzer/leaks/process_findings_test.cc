@@ -127,18 +127,31 @@ TEST(ProcessMemory, LittleThatGrowsEvenly) {
   // Primitives that a library compiles for each size that it meets: nobody is known to have them.
   EXPECT_THAT(run_with({{500, 200, 5, 100}, {505, 205, 5, 100}, {508, 208, 5, 100}}).kinds(), ElementsAre());
   EXPECT_THAT(run_with({{500, 200, 5, 100}, {502, 202, 5, 100}}).kinds(), ElementsAre());
-  const auto with_heap = [](uint64_t each) {
-    return Dumps(
-        [each](Scene& scene) {
-          scene.builder.resident_bytes = 500 * kMiB;
-          scene.builder.heap_in_use = 200 * kMiB + uint64_t(scene.steps()) * each;
-        },
-        {1, 2, 3});
-  };
-  Dumps some = with_heap(512 << 10);
-  EXPECT_FALSE(some.leaks.found());
-  EXPECT_TRUE(some.leaks.process.steady);  // so that nobody says that nothing grew
-  EXPECT_FALSE(with_heap(20 << 10).leaks.process.steady);
+}
+
+// malloc has so many KiB more in each interval, and a list of tensors grows or not.
+Dumps with_heap(uint64_t first, uint64_t second, bool with_leak = false) {
+  return Dumps(
+      [=](Scene& scene) {
+        scene.builder.resident_bytes = 500 * kMiB;
+        const uint64_t more[] = {0, first, first + second};
+        scene.builder.heap_in_use = 200 * kMiB + (more[scene.steps() - 1] << 10);
+        if (!with_leak) return;
+        for (int step = 1; step <= scene.steps() * 20; ++step)
+          scene.kept(testing::serial_at(step, 1), 1 << 15, scene.site(1), "seen[" + std::to_string(step) + "]");
+      },
+      {1, 2, 3});
+}
+
+TEST(ProcessMemory, LessWhereNothingElseGrows) {
+  EXPECT_THAT(with_heap(500, 400).kinds(), ElementsAre("process-memory"));
+  EXPECT_THAT(with_heap(600, 400).kinds(), ElementsAre());
+  // What a leak that is found has outside of its tensors.
+  EXPECT_THAT(with_heap(500, 500, /*with_leak=*/true).kinds(), ::testing::Not(::testing::Contains("process-memory")));
+  Dumps little = with_heap(300, 300);
+  EXPECT_FALSE(little.leaks.found());
+  EXPECT_TRUE(little.leaks.process.steady);  // so that nobody says that nothing grew
+  EXPECT_FALSE(with_heap(20, 20).leaks.process.steady);
 }
 
 // Resident memory grows, what was asked for does not: a buffer that is being filled, a file that is being read.
@@ -204,7 +217,7 @@ TEST(ProcessMemory, GrowthThatSlowsDownIsNoFindingYet) {
 
 // `resident_mib`: as much is private, where it is empty.
 Dumps with_children(const std::vector<uint64_t>& private_mib, const std::vector<uint32_t>& children,
-                    const std::vector<uint64_t>& resident_mib = {}) {
+                    const std::vector<uint64_t>& resident_mib = {}, uint64_t unit = kMiB) {
   std::vector<int> dumps;
   for (size_t i = 0; i < children.size(); ++i) dumps.push_back(int(i) + 1);
   return Dumps(
@@ -212,8 +225,8 @@ Dumps with_children(const std::vector<uint64_t>& private_mib, const std::vector<
         scene.builder.children_known = true;
         scene.builder.children = children[size_t(scene.steps()) - 1];
         const size_t dump = size_t(scene.steps()) - 1;
-        scene.builder.children_private_bytes = private_mib[dump] * kMiB;
-        scene.builder.children_resident_bytes = (resident_mib.empty() ? private_mib : resident_mib)[dump] * kMiB;
+        scene.builder.children_private_bytes = private_mib[dump] * unit;
+        scene.builder.children_resident_bytes = (resident_mib.empty() ? private_mib : resident_mib)[dump] * unit;
       },
       dumps);
 }
@@ -224,6 +237,13 @@ TEST(ProcessMemory, ThatOfChildrenIsAFinding) {
   EXPECT_EQ(run.only().growth.bytes, (std::vector<uint64_t>{100 * kMiB, 140 * kMiB, 180 * kMiB}));
   EXPECT_THAT(with_children({100, 140}, {2, 2}).kinds(), ElementsAre());
   EXPECT_THAT(with_children({100, 170}, {2, 2}).kinds(), ElementsAre("child-processes"));
+}
+
+TEST(ProcessMemory, OfChildrenIsEnoughThatIsAboutTheSame) {
+  constexpr uint64_t kKiB = 1 << 10;
+  EXPECT_THAT(with_children({9000, 9400, 9850}, {1, 1, 1}, {}, kKiB).kinds(), ElementsAre("child-processes"));
+  EXPECT_THAT(with_children({9000, 9300, 9600}, {1, 1, 1}, {}, kKiB).kinds(), ElementsAre());
+  EXPECT_THAT(with_children({9000, 9400, 10000}, {1, 1, 1}, {}, kKiB).kinds(), ElementsAre());
 }
 
 // Pages of its parent that a forked child writes to become private and were resident; those of a mapped file that it
