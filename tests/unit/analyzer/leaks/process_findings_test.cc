@@ -137,8 +137,10 @@ Dumps with_heap(uint64_t first, uint64_t second, bool with_leak = false) {
         const uint64_t more[] = {0, first, first + second};
         scene.builder.heap_in_use = 200 * kMiB + (more[scene.steps() - 1] << 10);
         if (!with_leak) return;
-        for (int step = 1; step <= scene.steps() * 20; ++step)
-          scene.kept(testing::serial_at(step, 1), 1 << 15, scene.site(1), "seen[" + std::to_string(step) + "]");
+        constexpr int kFloats = 1 << 15;
+        scene.builder.heap_in_use += uint64_t(scene.steps()) * kFloats * 4;
+        for (int step = 1; step <= scene.steps(); ++step)
+          scene.kept(testing::serial_at(step, 1), kFloats, scene.site(1), "seen[" + std::to_string(step) + "]");
       },
       {1, 2, 3});
 }
