@@ -66,7 +66,7 @@ struct NodeReference {
 // A container of plain Python objects, by what goes away with it.
 struct ObjectContainer {
   uint64_t bytes = 0, entries = 0;
-  uint64_t cpp_objects = 0;  // objects of C++ that go away with it
+  uint64_t cpp_objects = 0;  // objects of C++ that it has
   uint8_t root = 0;          // format::ReferenceRoot
   std::string text, scope;
   std::string type_name;   // its class

@@ -115,7 +115,7 @@ void LeakAnalysis::find_series() {
   for (size_t i = 0; i < views_.size(); ++i) {
     const View& view = views_[i];
     for (const Reference& row : view.dump.references.rows) {
-      if (!holds(row) || !view.selection.tensor(row.tensor)) continue;
+      if (!keeps(view.dump.references, row) || !view.selection.tensor(row.tensor)) continue;
       const std::string form = form_of(row);
       Series& series = all[{row.root, scope_form(row), form}][row.begin];
       series.members.resize(views_.size());

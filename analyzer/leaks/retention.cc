@@ -19,6 +19,14 @@ bool holds(const Reference& reference) {
   return root != ReferenceRoot::user && root != ReferenceRoot::output && root != ReferenceRoot::node;
 }
 
+bool keeps(const References& all, const Reference& reference) {
+  const auto in_use = [](const Reference& other) {
+    return holds(other) && ReferenceRoot(other.root) != ReferenceRoot::cycle;
+  };
+  if (ReferenceRoot(reference.root) != ReferenceRoot::cycle) return holds(reference);
+  return std::ranges::none_of(all.of(reference.tensor), in_use);
+}
+
 Retention::Retention(const Dump& dump, const Accounts& accounts) : dump_(dump), accounts_(accounts) {
   const size_t tensors = dump.tensors.size();
   node_of_.assign(tensors, kNoNode);

@@ -23,6 +23,8 @@ namespace tensorscope::analyzer {
 
 // Whether this reference keeps its tensor alive by itself, and is not a mere name or a link of the graph.
 bool holds(const Reference& reference);
+// The same, but a cycle that waits for the garbage collector keeps only what nothing else holds.
+bool keeps(const References& all, const Reference& reference);
 // Whether a tensor of the dump is in this slot, and not freed.
 bool holds(const SavedSlot& slot);
 

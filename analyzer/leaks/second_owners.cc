@@ -119,7 +119,7 @@ void note_second_owners(const LeakAnalysis& analysis, const Series& series, Leak
     const uint64_t bytes = last.accounts.items()[last.accounts.item_of_tensor(tensor)].bytes;
     bool stays = false;
     const auto note = [&](const Reference& other) {
-      if (!holds(other)) return;
+      if (!holds(other) || format::ReferenceRoot(other.root) == format::ReferenceRoot::cycle) return;
       others.add(other.line(), bytes);
       Reference any_entry = other;
       any_entry.text = without_indexes(other.text);

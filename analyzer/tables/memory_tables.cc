@@ -266,9 +266,9 @@ constexpr Column kContainers[] = {
      [](InputFile& file, const Row& row, ColumnData& column) {
        text_or_null(column, container_at(file, row).entry_type);
      }},
-    {"bytes", int64, "of Python's objects that go away with it, itself included, without tensors",
+    {"bytes", int64, "of Python's objects that go away with it or are named by it, itself included, without tensors",
      [](InputFile& file, const Row& row, ColumnData& column) { column.int64(int64_t(container_at(file, row).bytes)); }},
-    {"cpp_objects", int64, "extension objects (of C, C++ or Rust) that go away with it",
+    {"cpp_objects", int64, "extension objects (of C, C++ or Rust) that go away with it or are named by it",
      [](InputFile& file, const Row& row, ColumnData& column) {
        column.int64(int64_t(container_at(file, row).cpp_objects));
      }},

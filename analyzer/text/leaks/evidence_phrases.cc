@@ -67,7 +67,7 @@ constexpr analyzer::EnumWords<FactKind> kLabels[] = {
     {FactKind::other_files, "of which other files"},
     {FactKind::children, "child processes"},
     {FactKind::outside_growth, "memory outside tensors, the parts that grew"},
-    {FactKind::container_bytes, "bytes that go away with"},
+    {FactKind::container_bytes, "bytes of Python objects in"},
     {FactKind::container_entries, "entries of"},
     {FactKind::in_no_container, "growth that no container of Python explains"},
     {FactKind::of_ended_steps, "compared at the ends of steps: without what the step that ran at each dump had made"},

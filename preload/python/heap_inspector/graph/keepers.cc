@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace tensorscope::python::heap_inspector {
 
@@ -25,20 +26,27 @@ bool Keepers::run() {
   return add_up();
 }
 
-// What has one reference is kept by whatever has that, for good.
+// What has one reference is kept by whatever has that, for good. The chains of unreachable cycles come last, so that
+// what they reach is behind them.
 bool Keepers::begin() {
   const size_t size = graph_.size();
   bool room = keeper_.resize(size) && units_.resize(size);
   for (uint32_t i = 0; room && i < size; ++i) {
-    if (limits_.reached()) return false;
-    const bool reached = paths_.reached(i);
-    keeper_[i] = reached && !paths_.is_root(i) ? paths_.nearest_parent(i) : kNoObject;
-    if (!reached) continue;
-    for (const uint32_t to : graph_.references(i)) {
+    keeper_[i] = paths_.reached(i) && !paths_.is_root(i) ? paths_.nearest_parent(i) : kNoObject;
+  }
+  std::vector<bool> in_use(room ? size : 0, false);
+  bool garbage = false;
+  for (const uint32_t from : paths_.order()) {
+    if (!room || limits_.reached()) break;
+    garbage = garbage || (paths_.is_root(from) && paths_.root_kind_of(from) == format::ReferenceRoot::cycle);
+    in_use[from] = !garbage;
+    for (const uint32_t to : graph_.references(from)) {
       if (graph_.inside_references(to) < 2 || !paths_.reached(to) || paths_.is_root(to)) continue;
-      room = room && edges_.push({i, to});
+      if (garbage && in_use[to]) continue;
+      room = room && edges_.push({from, to});
     }
   }
+  if (limits_.reached()) return false;
   if (!room) limits_.memory_ran_out();
   return room;
 }
@@ -77,10 +85,10 @@ bool Keepers::add_up() {
   }
   const PageArray<uint32_t>& order = paths_.order();
   for (size_t i = order.size(); i-- > 0;) {
-    const uint32_t object = order[i], keeper = keeper_[object];
-    if (keeper == kNoObject) continue;
-    units_[keeper] = sum_of(units_[keeper], units_[object]);
-    if (!cpp_objects_.empty()) cpp_objects_[keeper] += cpp_objects_[object];
+    const uint32_t object = order[i], to = owner(object);
+    if (to == kNoObject) continue;
+    units_[to] = sum_of(units_[to], units_[object]);
+    if (!cpp_objects_.empty()) cpp_objects_[to] += cpp_objects_[object];
   }
   return !limits_.reached();
 }

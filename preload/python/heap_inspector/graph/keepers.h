@@ -6,7 +6,8 @@
 // until nothing changes. Where that does not end in time, only what has one reference has a keeper.
 //
 // References that no object of the graph has (running functions, C code) do not count: what a variable works with just
-// now is still in its container. About 16 bytes an object.
+// now is still in its container. Nor do those of unreachable cycles to anything else: they wait for the garbage
+// collector. About 16 bytes an object.
 //
 // Context: heap inspector.
 #pragma once
@@ -38,6 +39,12 @@ class Keepers {
   const PageArray<Edge>& edges() const { return edges_; }
   // kNoObject: a root, or no object alone keeps it, or no chain leads to it.
   uint32_t keeper(uint32_t object) const { return keeper_[object]; }
+  // Its keeper; where no object alone keeps it, the one by which it is named. kNoObject: a root, or no chain leads to it.
+  uint32_t owner(uint32_t object) const {
+    if (keeper_[object] != kNoObject || !paths_.reached(object) || paths_.is_root(object)) return keeper_[object];
+    return paths_.nearest_parent(object);
+  }
+  // What it owns, itself included.
   uint64_t bytes(uint32_t object) const { return uint64_t{16} * units_[object]; }
   // Of C++, itself included.
   uint32_t cpp_objects(uint32_t object) const { return cpp_objects_.empty() ? 0 : cpp_objects_[object]; }

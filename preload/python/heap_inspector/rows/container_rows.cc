@@ -84,11 +84,11 @@ uint32_t ContainerRows::instance_of(uint32_t object) const {
   return own_dict(gil_, graph_.object(parent)) == graph_.object(object) ? parent : object;
 }
 
-// What it alone keeps and refers to directly, the largest first.
+// What it owns and refers to directly, the largest first.
 std::vector<uint32_t> ContainerRows::kept_by(uint32_t object, Amount amount, uint64_t least) const {
   std::vector<uint32_t> kept;
   for (const uint32_t child : graph_.references(object)) {
-    if (keepers_.keeper(child) == object && (this->*amount)(child) >= least) kept.push_back(child);
+    if (keepers_.owner(child) == object && (this->*amount)(child) >= least) kept.push_back(child);
   }
   std::sort(kept.begin(), kept.end());
   kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
@@ -101,7 +101,7 @@ std::vector<uint32_t> ContainerRows::kept_by(uint32_t object, Amount amount, uin
 void ContainerRows::choose(Amount amount, uint64_t least, size_t most, std::vector<uint32_t>& chosen) {
   std::priority_queue<std::pair<uint64_t, uint32_t>> open;
   for (uint32_t i = 0; i < graph_.size() && !limits_.reached(); ++i) {
-    if (keepers_.keeper(i) == kNoObject && paths_.reached(i) && (this->*amount)(i) >= least)
+    if (keepers_.owner(i) == kNoObject && paths_.reached(i) && (this->*amount)(i) >= least)
       open.push({(this->*amount)(i), i});
   }
   const size_t before = chosen.size();
@@ -164,7 +164,7 @@ const Object* ContainerRows::type_of_cpp_objects(uint32_t object) const {
     each_told(graph_.object(object), [&](Object* child) {
       const uint32_t number = graph_.find(child);
       if (number == kNoObject && is_cpp_kind(kinds_.of_type(type_of(child)))) found = type_of(child);
-      const bool leads = number != kNoObject && keepers_.keeper(number) == object && keepers_.cpp_objects(number) > 0;
+      const bool leads = number != kNoObject && keepers_.owner(number) == object && keepers_.cpp_objects(number) > 0;
       if (leads) next = number;
       return !found && !leads;
     });
