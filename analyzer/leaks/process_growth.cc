@@ -176,7 +176,7 @@ std::vector<ProcessMemory> comparable_memory(const std::vector<View>& views) {
 namespace {
 
 bool grows_steadily(const std::vector<ProcessMemory>& memory) {
-  const int64_t varies = memory.size() > 2 ? 64 << 10 : 1 << 20;
+  const int64_t varies = memory.size() > 2 ? 64 << 10 : 256 << 10;
   for (size_t i = 1; i < memory.size(); ++i) {
     if (!memory[i].heap_known || memory[i].requested() - memory[i - 1].requested() < varies) return false;
   }

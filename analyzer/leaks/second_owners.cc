@@ -2,7 +2,9 @@
 #include "leaks/second_owners.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +44,7 @@ class OwnContainers {
       std::string begin = texts.differ ? up_to_an_index(texts.in_common) : "";
       begins_.push_back(begin.empty() ? container_of(without_indexes(texts.in_common)) : std::move(begin));
     }
+    if (is_linked()) begins_ = {owner_of(series.form)};
   }
 
   // An entry of the same container may hold a tensor that another one holds, as the state before and after a
@@ -53,8 +56,10 @@ class OwnContainers {
     return has_form(without_indexes(row.text)) || is_behind(row.text, 0) || std::ranges::any_of(begins_, keys_too);
   }
   // Whether a part of a chain that leads through a container lies behind it: to empty the container does not cut what
-  // else leads there. What leads to the container itself makes no difference.
-  bool is_behind(const std::string& whole, size_t more = 1) const {
+  // else leads there. What leads to the container itself makes no difference, but a list of linked objects
+  // ("head.next*") is cut at its head.
+  bool is_behind(const std::string& text) const { return is_behind(text, is_linked() ? 0 : 1); }
+  bool is_behind(const std::string& whole, size_t more) const {
     const std::string text = without_variable_of_function(whole);
     const std::string numberless = without_indexes(text);
     return std::ranges::any_of(begins_, [&](const std::string& begin) {
@@ -66,6 +71,14 @@ class OwnContainers {
   }
 
  private:
+  // "head.next*" of "head.next.next.next".
+  bool is_linked() const {
+    const std::string container = container_of(series_.form);
+    const size_t dot = container.rfind('.');
+    if (dot == std::string::npos || container.size() == series_.form.size()) return false;
+    const std::string step = container.substr(dot);
+    return step.size() > 1 && series_.example.text.find(step + step) != std::string::npos;
+  }
   bool is_of_series(const Reference& row) const {
     return row.root == series_.example.root && scope_form(row) == scope_form(series_.example) &&
            series_.of_beginning(row);
@@ -91,19 +104,87 @@ void each_other_way(const References& references, const Reference& row, const Ow
   }
 }
 
-constexpr size_t kShown = 3;
-
-// Those that refer to much of it: a variable of the current step refers to one entry, and goes by itself.
-std::string names_of(const rules::NameForms& others, uint64_t whole) {
-  constexpr uint64_t kEighth = 8;
-  std::string text;
-  size_t number = 0;
-  for (const rules::NameForms::Form& form : others.largest(others.size())) {
-    if (number > 0 && form.bytes < whole / kEighth) break;
-    if (++number <= kShown) text += (text.empty() ? "" : "; ") + form.text;
-  }
-  return number > kShown ? text + " and " + std::to_string(number - kShown) + " more" : text;
+// "timeline.top_node" of "timeline.top_node.left.items{Interval}": the container that a variable's object has.
+std::string nearest_to_root(const std::string& text) {
+  const size_t variable = text.find_first_of(".[{");
+  if (variable == std::string::npos || text[variable] != '.') return text.substr(0, variable);
+  return text.substr(0, text.find_first_of(".[{", variable + 1));
 }
+
+// Of the members that others hold, too, by whom. A variable of the current step refers to one of them, and goes by
+// itself; what is cut must be what leads to nearly all.
+class Others {
+ public:
+  void add(const Reference& other, uint32_t tensor, uint64_t bytes) {
+    const auto with = [&](std::string text) {
+      Reference changed = other;
+      changed.text = std::move(text);
+      return changed.line();
+    };
+    const std::string text = without_variable_of_function(other.text) == other.text ? other.text : "";
+    const std::string names[] = {other.line(), with(without_indexes(other.text)),
+                                 text.empty() ? other.line() : with(nearest_to_root(text))};
+    for (size_t i = 0; i < std::size(names); ++i) levels_[i].add(names[i], tensor, bytes);
+  }
+
+  // The fewest and most exact names that lead to nearly all.
+  std::string names() const {
+    const Level* best = &levels_[levels_[1].size() < levels_[0].size() ? 1 : 0];
+    if (!best->covers_nearly_all() && levels_[2].covers_nearly_all()) best = &levels_[2];
+    return best->names();
+  }
+
+ private:
+  static constexpr size_t kShown = 3;
+
+  class Level {
+   public:
+    void add(const std::string& name, uint32_t tensor, uint64_t bytes) {
+      forms_.add(name, bytes);
+      bytes_of_[tensor] = bytes;
+      held_by_[without_digits(without_indexes(name))].insert(tensor);
+    }
+    size_t size() const { return forms_.size(); }
+    bool covers_nearly_all() const {
+      constexpr uint64_t kSmallPart = 8;
+      return left_after_shown() * kSmallPart <= all();
+    }
+    std::string names() const {
+      constexpr uint64_t kEighth = 8;
+      std::string text;
+      size_t number = 0;
+      for (const rules::NameForms::Form& form : forms_.largest(forms_.size())) {
+        if (number > 0 && form.bytes < all() / kEighth) break;
+        if (++number <= kShown) text += (text.empty() ? "" : "; ") + form.text;
+      }
+      if (number > kShown) return text + " and " + std::to_string(number - kShown) + " more";
+      return covers_nearly_all() ? text : text + " and others";
+    }
+
+   private:
+    uint64_t all() const {
+      uint64_t sum = 0;
+      for (const auto& [tensor, bytes] : bytes_of_) sum += bytes;
+      return sum;
+    }
+    uint64_t left_after_shown() const {
+      std::vector<const std::set<uint32_t>*> largest;
+      for (const auto& [form, tensors] : held_by_) largest.push_back(&tensors);
+      std::ranges::stable_sort(largest, [](const auto* a, const auto* b) { return a->size() > b->size(); });
+      std::map<uint32_t, uint64_t> left = bytes_of_;
+      for (size_t i = 0; i < std::min(kShown, largest.size()); ++i) {
+        for (const uint32_t tensor : *largest[i]) left.erase(tensor);
+      }
+      uint64_t sum = 0;
+      for (const auto& [tensor, bytes] : left) sum += bytes;
+      return sum;
+    }
+    rules::NameForms forms_;
+    std::map<std::string, std::set<uint32_t>> held_by_;
+    std::map<uint32_t, uint64_t> bytes_of_;
+  };
+  Level levels_[3];  // as they are, with any index, by what a variable's object has
+};
 
 }  // namespace
 
@@ -113,17 +194,14 @@ void note_second_owners(const LeakAnalysis& analysis, const Series& series, Leak
   const References& references = last.dump.references;
   const std::vector<uint32_t>& members = series.members.back();
   std::vector<uint32_t> stay, go;
-  rules::NameForms others, containers_of_others;
+  Others others;
   const OwnContainers containers(analysis, series);
   for (const uint32_t tensor : members) {
     const uint64_t bytes = last.accounts.items()[last.accounts.item_of_tensor(tensor)].bytes;
     bool stays = false;
     const auto note = [&](const Reference& other) {
       if (!holds(other) || format::ReferenceRoot(other.root) == format::ReferenceRoot::cycle) return;
-      others.add(other.line(), bytes);
-      Reference any_entry = other;
-      any_entry.text = without_indexes(other.text);
-      containers_of_others.add(any_entry.line(), bytes);
+      others.add(other, tensor, bytes);
       stays = true;
     };
     for (const Reference& row : references.of(tensor)) {
@@ -140,8 +218,7 @@ void note_second_owners(const LeakAnalysis& analysis, const Series& series, Leak
   const size_t dump = analysis.dumps() - 1;
   const uint64_t left = analysis.bytes_of(dump, stay);
   if (left == 0 || left * kQuarter < analysis.bytes_of(dump, members)) return;
-  finding.also_held_by = names_of(containers_of_others.size() < others.size() ? containers_of_others : others,
-                                  analysis.bytes_of(dump, members));
+  finding.also_held_by = others.names();
   finding.frees_alone = analysis.retention().only_by(go).bytes;
 }
 

@@ -101,6 +101,8 @@ std::string fact_phrase(const Fact& fact) {
 }
 
 std::string process_advice(const analyzer::ProcessGrowth& growth) {
+  const bool kept_free = growth.grew_most == FactKind::malloc_free || growth.grew_most == FactKind::python_free;
+  if (kept_free && !growth.told) return "";  // a little of that is everywhere
   if (growth.grew_most) return process_advice(*growth.grew_most);
   return growth.told ? "malloc's statistics are not known, so that it is not known how much of this was allocated" : "";
 }

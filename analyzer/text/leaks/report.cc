@@ -147,8 +147,7 @@ std::string finding_text(analyzer::OpenedDump& opened, const LeakFinding& findin
   add_labelled(out, "each interval", intervals_text(finding), terminal, Style::plain);
   if (finding.kind == LeakKind::graph_cycle)
     add_labelled(out, "cycle", text::holder_phrase(finding), terminal, Style::plain);
-  if (finding.site != 0)
-    add_creation(out, opened, finding.site, terminal);
+  if (finding.site != 0) add_creation(out, opened, finding.site, terminal);
   if (finding.of_children && !finding.of_children->place.where.empty()) {
     const analyzer::OfChildren& there = *finding.of_children;
     const std::string source = there.source.empty() ? "" : ": " + there.source;
@@ -479,8 +478,11 @@ std::string finding_headline(const LeakFinding& finding, const std::string& firs
   const bool outside = finding.kind == LeakKind::process_memory || finding.kind == LeakKind::child_processes;
   if (outside) {
     const std::string there = finding.of_children ? " in " + child_processes_phrase(*finding.of_children) : "";
-    return fmt::format("{} held by {}{}, since {}; {} now", text::signed_bytes(growth.added_bytes()),
-                       text::holder_phrase(finding), there, first_dump, text::bytes(finding.bytes));
+    // Where nobody is known to have it, what there is now is all that malloc gave the process.
+    const bool known = finding.counts == LeakFinding::Counts::entries || finding.kind == LeakKind::child_processes;
+    const std::string now = known ? "; " + text::bytes(finding.bytes) + " now" : "";
+    return fmt::format("{} held by {}{}, since {}{}", text::signed_bytes(growth.added_bytes()),
+                       text::holder_phrase(finding), there, first_dump, now);
   }
   std::string text = nodes ? text::count(growth.count.back()) + " graph nodes" : text::bytes(finding.bytes);
   switch (finding.kind) {

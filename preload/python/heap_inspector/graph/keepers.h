@@ -39,7 +39,8 @@ class Keepers {
   const PageArray<Edge>& edges() const { return edges_; }
   // kNoObject: a root, or no object alone keeps it, or no chain leads to it.
   uint32_t keeper(uint32_t object) const { return keeper_[object]; }
-  // Its keeper; where no object alone keeps it, the one by which it is named. kNoObject: a root, or no chain leads to it.
+  // Its keeper; where no object alone keeps it, the one by which it is named. kNoObject: a root, or no chain leads to
+  // it.
   uint32_t owner(uint32_t object) const {
     if (keeper_[object] != kNoObject || !paths_.reached(object) || paths_.is_root(object)) return keeper_[object];
     return paths_.nearest_parent(object);

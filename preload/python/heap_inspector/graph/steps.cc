@@ -354,6 +354,14 @@ void Steps::describe_by_kind(Object* object, Kind kind, Wanted& wanted) {
   }
 }
 
+// Of a dict among a tensor's own fields (THPVariable, torch/csrc/autograd/python_variable.h): from torch 2.1 on the
+// last of these is post_accumulate_grad_hooks, and the one before backward_hooks, which is the last in older ones.
+const char* Steps::hooks_attribute(const Object* hooks, const Object* tensor) const {
+  const ptrdiff_t last = basic_size_of(classes_.tensor) - ptrdiff_t(sizeof(void*));
+  const bool has_both = entry(gil_, class_dict_of(classes_.tensor), "_post_accumulate_grad_hooks") != nullptr;
+  return has_both && field<const Object*>(tensor, last) == hooks ? "_post_accumulate_grad_hooks" : "_backward_hooks";
+}
+
 // What is left is what the object is a shell of, or known by its kind alone.
 void Steps::describe_rest(Object* object, Kind kind, Wanted& wanted) {
   for (const uint32_t child : graph_.references(graph_.find(object))) {
@@ -371,7 +379,8 @@ void Steps::describe_rest(Object* object, Kind kind, Wanted& wanted) {
     } else if (kind == Kind::weak_reference) {
       wanted.fill(step, ReferenceKind::attribute, "__callback__");
     } else if (kind == Kind::tensor) {  // THPVariable_traverse (torch/csrc/autograd/python_variable.cpp)
-      wanted.fill(step, ReferenceKind::attribute, to == Kind::dict ? "_backward_hooks" : "grad_fn");
+      const bool hooks = to == Kind::dict;
+      wanted.fill(step, ReferenceKind::attribute, hooks ? hooks_attribute(graph_.object(child), object) : "grad_fn");
     } else if (kind == Kind::set) {
       wanted.fill(step, ReferenceKind::member);
     }

@@ -85,6 +85,7 @@ class Steps {
   void describe_array(Object* array, Wanted& wanted);
   void describe_lru_cache(Object* function, Wanted& wanted);
   void describe_context_map(Object* map, Wanted& wanted);
+  const char* hooks_attribute(const Object* hooks, const Object* tensor) const;
   bool told_by(Object* object, PageArray<Object*>& told);
   void describe_function(Object* function, Wanted& wanted);
   void describe_frame(const Frame& frame, Wanted& wanted);

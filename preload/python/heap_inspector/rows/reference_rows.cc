@@ -22,9 +22,7 @@ using format::WrapperState;
 constexpr double kFoundMemory = 0.45;  // what is written exists twice for a moment, in rows and in the chunk
 
 // What the hooks of a saved tensor keep in its place.
-bool is_packed(const Chain& chain) {
-  return chain.root == ReferenceRoot::node && chain.text.starts_with("packed");
-}
+bool is_packed(const Chain& chain) { return chain.root == ReferenceRoot::node && chain.text.starts_with("packed"); }
 
 }  // namespace
 
@@ -190,7 +188,7 @@ void ReferenceRows::write_script(std::span<ScriptValues::Held> held) {
          .node = chain.node,
          .steps = chain.steps,
          .root = chain.root,
-         .role = is_packed(chain)             ? ReferenceRole::saved
+         .role = is_packed(chain)               ? ReferenceRole::saved
                  : each.role == Role::parameter ? ReferenceRole::parameter
                  : each.role == Role::buffer    ? ReferenceRole::buffer
                                                 : ReferenceRole::plain,
