@@ -149,6 +149,7 @@ void peak_tables(analyzer::OpenedDump& opened, const analyzer::PeakPlaces& place
   const text::Terminal& terminal = invocation.terminal;
   invocation.out += terminal.styled(text::Style::bold, "largest allocation sites at the peak") + "\n";
   invocation.out += text::peak_table(opened, places, top, terminal);
+  invocation.out += text::peak_categories_line(places, terminal);
 }
 
 int peak(analyzer::OpenedDump& opened, const ReportOptions& options, Invocation& invocation) {

@@ -39,9 +39,19 @@ struct PeakDevice {
   Device device;
   uint64_t bytes = 0;
 };
+// Bytes of a site that were freed since; the rest is alive, or was freed in another way.
+struct PeakGone {
+  uint64_t before_backward = 0;  // in the step that made it; no backward pass had begun since
+  uint64_t in_backward = 0;      // by a thread that was in a backward pass; made before that
+  uint64_t later_step = 0;       // after the step that made it, by another thread than that
+  uint64_t of_backward = 0;      // made in a backward pass, and freed by a thread that was in the same
+  uint64_t after_backward = 0;   // made in a backward pass, and not freed in it
+};
 struct PeakSite {
   uint32_t site = 0;
   uint64_t bytes = 0, allocations = 0;
+  PeakGone gone;
+  bool has_nodes = false;  // an autograd node was made for a tensor of this site
 };
 
 // Of all devices together. It was kept when it was met, and again only when 1 % more was alive.

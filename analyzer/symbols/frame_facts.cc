@@ -2,6 +2,7 @@
 #include "symbols/frame_facts.h"
 
 #include "symbols/user_code.h"
+#include "tensorscope/rules/engine_call.h"
 
 namespace tensorscope::analyzer {
 
@@ -10,7 +11,9 @@ FrameFacts::FrameFacts(const Dump& dump) : dump_(dump) {
   call_of_.resize(frames);
   user_frame_.resize(frames);
   facts_.resize(frames);
+  in_backward_.resize(frames);
   is_torch_.resize(dump.codes.size());
+  is_nn_module_.resize(dump.codes.size());
   const std::string package = torch_package(dump);
   std::vector<uint8_t> own(dump.codes.size()), is_user(dump.codes.size());
   for (size_t i = 0; i < dump.codes.size(); i++) {
@@ -19,12 +22,15 @@ FrameFacts::FrameFacts(const Dump& dump) : dump_(dump) {
     is_torch_[i] = owner == Owner::torch;
     is_user[i] = owner == Owner::user;
     own[i] = torch_parts(in_torch(file, package));
+    is_nn_module_[i] = in_torch(file, package).starts_with("nn/modules/");
   }
   // Callers come before what they call.
   for (uint32_t i = 1; i < frames; i++) {
     const PythonFrame& frame = dump.python_frames[i];
     const bool named = frame.module_object != 0 && dump.module_names.count(frame.module_object) != 0;
     call_of_[i] = named ? i : call_of_[frame.parent];
+    const Code& code = dump.codes[frame.code];
+    in_backward_[i] = in_backward_[frame.parent] != 0 || code::runs_engine(code.file, code.function);
     user_frame_[i] = is_user[frame.code] ? i : user_frame_[frame.parent];
     facts_[i] =
         code::frame_parts(own[frame.code], frame.module_object != 0, is_torch_[frame.code], facts_[frame.parent]);
@@ -56,6 +62,19 @@ bool FrameFacts::torch_function(uint32_t site, std::string_view function) const 
   if (id == 0) return false;
   const uint32_t code = dump_.python_frames[id].code;
   return is_torch_[code] && dump_.codes[code].function == function;
+}
+
+// torch/nn/modules/module.py: Module._apply() calls what .to(), .half() and others give it.
+bool FrameFacts::made_for_module(uint32_t site) const {
+  uint32_t id = dump_.sites[site].python;
+  for (int frame = 0; frame < 2 && id != 0; ++frame) {
+    const Code& code = dump_.codes[dump_.python_frames[id].code];
+    if (is_nn_module_[dump_.python_frames[id].code] == 0) return false;
+    const std::string_view name = std::string_view(code.function).substr(code.function.rfind('.') + 1);
+    if (name == "_apply" || (frame == 0 && name == "__init__")) return true;
+    id = dump_.python_frames[id].parent;
+  }
+  return false;
 }
 
 std::string FrameFacts::place(uint32_t site) const {

@@ -28,14 +28,18 @@ class FrameFacts {
   // Who made what was made there, as bits of code::TorchPart.
   uint8_t parts(uint32_t site) const { return facts_[dump_.sites[site].python]; }
   bool torch_function(uint32_t site, std::string_view function) const;  // the innermost frame is torch's, named so
+  // In a call of autograd's engine.
+  bool in_backward(uint32_t site) const { return in_backward_[dump_.sites[site].python] != 0; }
+  // A module of torch.nn made it for itself: in its constructor, or when it was moved or converted.
+  bool made_for_module(uint32_t site) const;
   // "train.py:57 train_step": the innermost frame of the program's own code, "" where there is none.
   std::string place(uint32_t site) const;
 
  private:
   const Dump& dump_;
   std::vector<uint32_t> call_of_, user_frame_;  // by Python frame
-  std::vector<uint8_t> facts_;
-  std::vector<uint8_t> is_torch_;  // by code
+  std::vector<uint8_t> facts_, in_backward_;
+  std::vector<uint8_t> is_torch_, is_nn_module_;  // by code: PyTorch's; in its torch/nn/modules
 };
 
 }  // namespace tensorscope::analyzer

@@ -60,6 +60,23 @@ constexpr Column kPeakSites[] = {
      [](InputFile& file, const Row& row, ColumnData& column) {
        place_or_null(file, column, peak_site_at(file, row).site);
      }},
+    {"category", dictionary,
+     "of most of these bytes: `parameter` also stands for buffers if it is inferred; null: not known",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       const analyzer::Category most = file.peak_categories(row.index).most();
+       text_or_null(column, most == analyzer::Category::unknown ? "" : analyzer::text(most));
+     }},
+    {"category_bytes", int64, "of these bytes those of the category",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       const analyzer::PeakCategories& all = file.peak_categories(row.index);
+       if (all.most() != analyzer::Category::unknown) column.int64(all.bytes(all.most()));
+     }},
+    {"category_source", dictionary,
+     "dump (of tensors of the site that are alive), or inferred (from where memory was made and how it was freed)",
+     [](InputFile& file, const Row& row, ColumnData& column) {
+       const analyzer::PeakCategories& all = file.peak_categories(row.index);
+       text_or_null(column, analyzer::text(all.source(all.most())));
+     }},
     {"time_ns", int64, "of the peak, the same in each row; monotonic clock",
      [](InputFile& file, const Row&, ColumnData& column) { column.int64(file.dump().peak.ns); }},
     {"step", int64, "steps that had ended by then, the same in each row",

@@ -98,6 +98,11 @@ const analyzer::Leaks& InputFile::findings() {
   return *leaks_;
 }
 
+const analyzer::PeakCategories& InputFile::peak_categories(size_t index) {
+  if (!peak_categories_) peak_categories_ = analyzer::peak_categories(opened());
+  return (*peak_categories_)[index];
+}
+
 const analyzer::MemoryTimeline& InputFile::timeline() {
   if (!timeline_) timeline_ = analyzer::read_timeline(*recording_, kCurveParts);
   return *timeline_;

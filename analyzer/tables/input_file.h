@@ -10,6 +10,7 @@
 
 #include "leaks/leaks.h"
 #include "memory/opened_dump.h"
+#include "memory/peak_places.h"
 #include "recording/recording_file.h"
 #include "tables/table.h"
 #include "timeline/timeline.h"
@@ -51,6 +52,8 @@ class InputFile {
   const std::string& stack_key(uint32_t site);
   // Of the dump alone, or those that it has for all dumps that were given.
   const analyzer::Leaks& findings();
+  // Of each site of the peak.
+  const analyzer::PeakCategories& peak_categories(size_t index);
   void share(std::shared_ptr<const SharedFindings> findings) { shared_ = std::move(findings); }
 
   const values::ValuesFile& values() const { return *values_; }
@@ -67,6 +70,7 @@ class InputFile {
   std::unique_ptr<analyzer::OpenedDump> opened_;
   std::optional<analyzer::Selection> everything_;
   std::optional<analyzer::Leaks> leaks_;
+  std::optional<std::vector<analyzer::PeakCategories>> peak_categories_;
   std::shared_ptr<const SharedFindings> shared_;
   bool places_ready_ = false, stacks_ready_ = false;
   std::unique_ptr<values::ValuesFile> values_;

@@ -41,6 +41,7 @@ bool write_peak(const live::SnapshotView& view, ChunkSink& file, size_t most_sit
     devices.emplace_back(peak.devices[i], view.devices[i].device.type, view.devices[i].device.index);
   }
   std::vector<format::PeakSite> sites;
+  std::vector<format::PeakGone> gone;
   for (size_t id = 0; id < view.sites.size; ++id) {
     const live::SiteCounters& site = view.sites[id];
     if (site.bytes_kept != 0) sites.emplace_back(site.bytes_kept, site.allocations_kept, uint32_t(id));
@@ -54,10 +55,17 @@ bool write_peak(const live::SnapshotView& view, ChunkSink& file, size_t most_sit
   }
   const auto others = uint32_t(sites.size() - kept);
   sites.erase(sites.begin() + ptrdiff_t(kept), sites.end());
+  for (const format::PeakSite& row : sites) {
+    const auto bytes = [&](live::PeakEnd end) { return view.sites[row.site()].kept_gone[size_t(end)]; };
+    using live::PeakEnd;
+    gone.emplace_back(bytes(PeakEnd::before_backward), bytes(PeakEnd::in_backward), bytes(PeakEnd::later_step),
+                      bytes(PeakEnd::of_backward), bytes(PeakEnd::after_backward),
+                      uint8_t(view.sites[row.site()].has_nodes));
+  }
   Chunk chunk(format::kPeak);
   return chunk.append_to(
       file, format::CreatePeakDirect(chunk.builder(), peak.ns, peak.steps.count, format::StepSource(peak.steps.source),
-                                     peak.bytes, &devices, &sites, others, other_bytes, other_allocations));
+                                     peak.bytes, &devices, &sites, others, other_bytes, other_allocations, &gone));
 }
 
 }  // namespace tensorscope::dump

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/allocation_table.h"
 
+#include "live/peak.h"
 #include "live/serials.h"
 #include "live/site_table.h"
 #include "support/coverage.h"
@@ -25,6 +26,9 @@ Removed AllocationTable::remove(const void* pointer, AllocationKind kind, Device
   const void* const address = key(pointer, device);
   NodeId no_longer_referred = 0;
   Removed removed;
+  SiteId site = 0;
+  uint64_t nbytes = 0;
+  bool in_backward = false;
   {
     Table::Guard guard(table_, address);
     if (!guard) return removed;
@@ -32,7 +36,13 @@ Removed AllocationTable::remove(const void* pointer, AllocationKind kind, Device
     if (place.row == nullptr || place.row->kind != uint32_t(kind)) return removed;
     removed = {place.row->serial.load(std::memory_order_relaxed), newest_serial()};
     no_longer_referred = account_gone(guard.shard(), *place.row);
+    site = place.row->site;
+    nbytes = place.row->nbytes;
+    in_backward = place.row->in_backward;
     guard.erase(place);
+  }
+  if (__builtin_expect(removed.serial <= peak_serial(), false)) {
+    g_sites.kept_gone(site, nbytes, peak_end(removed.serial, in_backward));
   }
   if (no_longer_referred != 0) g_nodes.drop(no_longer_referred);
   return removed;

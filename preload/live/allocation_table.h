@@ -31,6 +31,7 @@ struct AllocationRow : AddressRow {
   uint32_t thread : 24;
   uint32_t kind : 8;
   DeviceSlot device;
+  bool in_backward;
   bool indexed() const { return true; }
 };
 static_assert(sizeof(AllocationRow) == 48);
@@ -40,7 +41,8 @@ struct NewAllocation {
   uint64_t nbytes;
   AllocationKind kind;
   DeviceSlot device;
-  NodeId node;  // the caller's reference becomes the table's
+  NodeId node;               // the caller's reference becomes the table's
+  bool in_backward = false;  // a node ran, which need not be in the table
 };
 
 struct AllocationReference {
@@ -126,6 +128,7 @@ void count_missed_of(AllocationKind kind);
       row.thread = origin.thread;
       row.kind = uint32_t(made.kind);
       row.device = made.device;
+      row.in_backward = made.in_backward;
       result.serial = next_serial();
       row.serial.store(result.serial, std::memory_order_relaxed);
       ShardTotals& totals = totals_[guard.shard()][made.device];

@@ -4,6 +4,7 @@
 // Context: collector; under the locks of the tables, which write them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "support/ids.h"
@@ -56,6 +57,17 @@ struct NodeEntry {
   uint32_t removed : 1;  // known to be: dead, or its address is another's; both 0 where nobody reports it
 };
 
+// How memory that was alive at the peak that was kept (live/peak.h) was freed since.
+enum class PeakEnd : uint8_t {
+  before_backward,  // in its own step; no backward pass has begun since it was made
+  in_backward,      // by a thread that was in a backward pass; made before it
+  later_step,       // after its own step, by another thread than that
+  of_backward,      // made in a backward pass, and freed by a thread that was in the same
+  after_backward,   // made in a backward pass, and not freed in it
+  unknown
+};
+inline constexpr size_t kPeakEnds = size_t(PeakEnd::unknown);
+
 struct SiteCounters {
   StackId native;
   StackId python;
@@ -63,6 +75,8 @@ struct SiteCounters {
   uint64_t allocations_live, allocations_total;
   uint64_t bytes_live, bytes_total, bytes_peak;
   uint64_t bytes_kept, allocations_kept;  // live at the peak that was kept (live/peak.h)
+  uint64_t kept_gone[kPeakEnds];          // bytes of these that are freed, by PeakEnd
+  bool has_nodes;                         // an autograd node was made for a tensor of this site
 };
 
 struct ThreadEntry {

@@ -2,8 +2,13 @@
 #include "live/peak.h"
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
 
+#include "live/serials.h"
 #include "live/site_table.h"
+#include "live/step_marks.h"
+#include "live/tracker.h"
 #include "support/clock.h"
 #include "support/fresh_in_child.h"
 #include "support/locks/spin_lock.h"
@@ -17,6 +22,11 @@ constexpr uint64_t kMinStep = uint64_t{64} << 10;
 constinit SpinLock g_keeping;  // guards what follows
 constinit KeptPeak g_peak;
 FreshInChild g_fresh_peak{g_peak};
+struct PeakSerial {
+  std::atomic<Serial> at{0};
+};
+constinit PeakSerial g_peak_serial;
+FreshInChild g_fresh_peak_serial{g_peak_serial};
 
 uint64_t step_above(uint64_t bytes) { return std::max(bytes / 100, kMinStep); }
 
@@ -33,6 +43,7 @@ struct LiveNow {
 // g_keeping is held.
 void keep(const LiveNow& now) {
   g_sites.keep_counters();
+  g_peak_serial.at.store(newest_serial(), std::memory_order_relaxed);
   g_peak.ns = monotonic_ns();
   g_peak.steps = step_count();
   g_peak.bytes = now.bytes;
@@ -57,6 +68,19 @@ void keep_new_peak() {
   if (g_peak.ns == 0 || now.bytes > g_peak.bytes + step_above(g_peak.bytes)) keep(now);
   set_marks(now);
   g_keeping.unlock();
+}
+
+Serial peak_serial() { return g_peak_serial.at.load(std::memory_order_relaxed); }
+
+PeakEnd peak_end(Serial serial, bool made_in_backward) {
+  const bool since = serial > backward_began();
+  if (!made_in_backward && since) return serial > last_step_end() ? PeakEnd::before_backward : PeakEnd::later_step;
+  if (made_in_backward && !since) return PeakEnd::after_backward;
+  const std::optional<bool> in_backward = thread_is_in_backward();
+  if (!in_backward) return PeakEnd::unknown;
+  if (made_in_backward) return *in_backward ? PeakEnd::of_backward : PeakEnd::after_backward;
+  if (*in_backward) return PeakEnd::in_backward;
+  return serial <= last_step_end() ? PeakEnd::later_step : PeakEnd::unknown;
 }
 
 KeptPeak kept_peak() { return g_peak; }

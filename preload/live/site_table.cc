@@ -114,6 +114,7 @@ void SiteTable::keep(SiteId site, Counts& c, uint32_t kept) {
   const uint64_t gone = c.allocations_gone.load(std::memory_order_relaxed);
   of_site.bytes.store(c.bytes_live.load(std::memory_order_relaxed), std::memory_order_relaxed);
   of_site.allocations.store(c.allocations_made.load(std::memory_order_relaxed) - gone, std::memory_order_relaxed);
+  for (std::atomic<uint64_t>& bytes : of_site.gone) bytes.store(0, std::memory_order_relaxed);
 }
 
 void SiteTable::begin_in_child() {
@@ -146,10 +147,12 @@ void SiteTable::copy(SiteCounters* out, size_t count) const {
     row.bytes_live = load(c.bytes_live);
     row.bytes_total = row.bytes_live + load(c.bytes_gone);
     row.bytes_peak = load(c.bytes_peak);
+    row.has_nodes = c.has_nodes.load(std::memory_order_relaxed);
     const Kept& of_site = chunk(site).kept[i & (kChunkSites - 1)];
     const bool unchanged = c.kept.load(std::memory_order_relaxed) != kept;
     row.bytes_kept = unchanged ? row.bytes_live : load(of_site.bytes);
     row.allocations_kept = unchanged ? row.allocations_live : load(of_site.allocations);
+    for (size_t end = 0; end < kPeakEnds; ++end) row.kept_gone[end] = unchanged ? 0 : load(of_site.gone[end]);
   }
 }
 

@@ -35,12 +35,18 @@ class SiteTable {
   void tensor_made(SiteId site);
   void tensor_gone(SiteId site);
   void tensor_never_made(SiteId site);
+  void node_made(SiteId site);
   void allocation_made(SiteId site, uint64_t nbytes);
   void allocation_gone(SiteId site, uint64_t nbytes);
 
   // All counters as they are now are kept, instead of those that were kept before (peak.h). Lock-free: each site's next
   // event does it, for as long as there is none they are what they are.
   void keep_counters() { kept_.fetch_add(1, std::memory_order_relaxed); }
+  // Of what was alive then. After allocation_gone().
+  void kept_gone(SiteId site, uint64_t nbytes, PeakEnd end) {
+    if (end == PeakEnd::unknown) return;
+    chunk(site).kept[site & (kChunkSites - 1)].gone[size_t(end)].fetch_add(nbytes, std::memory_order_relaxed);
+  }
 
   stacks::Stack stack_of(SiteId site) const { return {key(site).native, key(site).python}; }
 
@@ -73,10 +79,12 @@ class SiteTable {
     std::atomic<uint64_t> allocations_made, allocations_gone;
     std::atomic<uint64_t> bytes_live, bytes_gone, bytes_peak;
     std::atomic<uint32_t> kept;  // as of which keep_counters() the site has kept its own
+    std::atomic<bool> has_nodes;
   };
   static_assert(sizeof(Counts) == 64);
   struct Kept {
     std::atomic<uint64_t> bytes, allocations;
+    std::atomic<uint64_t> gone[kPeakEnds];
   };
   struct Chunk {
     Counts counts[kChunkSites];
@@ -115,6 +123,11 @@ inline void SiteTable::tensor_gone(SiteId site) { counts(site).tensors_gone.fetc
 
 inline void SiteTable::tensor_never_made(SiteId site) {
   counts(site).tensors_made.fetch_sub(1, std::memory_order_relaxed);
+}
+
+inline void SiteTable::node_made(SiteId site) {
+  std::atomic<bool>& has = counts(site).has_nodes;
+  if (!has.load(std::memory_order_relaxed)) has.store(true, std::memory_order_relaxed);
 }
 
 inline void SiteTable::allocation_made(SiteId site, uint64_t nbytes) {

@@ -14,7 +14,7 @@ namespace {
 
 struct Marks {
   std::atomic<Serial> at[kMaxStepMarks];
-  std::atomic<Serial> last{0};
+  std::atomic<Serial> last{0}, backward_began{0};
   std::atomic<bool> backward_ran{false};
 };
 constinit Marks g_marks;
@@ -48,10 +48,14 @@ void step_ended(StepSource source) {
 
 void backward_runs() {
   std::atomic<bool>& ran = g_marks.backward_ran;
-  if (!ran.load(std::memory_order_relaxed)) ran.store(true, std::memory_order_relaxed);
+  if (ran.load(std::memory_order_relaxed)) return;
+  g_marks.backward_began.store(newest_serial(), std::memory_order_relaxed);
+  ran.store(true, std::memory_order_relaxed);
 }
 
 bool backward_ran() { return g_marks.backward_ran.load(std::memory_order_relaxed); }
+Serial last_step_end() { return g_marks.last.load(std::memory_order_relaxed); }
+Serial backward_began() { return g_marks.backward_began.load(std::memory_order_relaxed); }
 
 void forward_after_backward() {
   if (g_marks.backward_ran.exchange(false, std::memory_order_relaxed)) step_ended(StepSource::backward);

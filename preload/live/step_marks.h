@@ -21,6 +21,10 @@ void step_ended(StepSource source);
 // A node of the autograd graph runs and allocates; a node is made, and none runs on the thread.
 void backward_runs();
 bool backward_ran();
+// Serials: the newest when the last step ended, and when the last backward pass allocated for the first time. Passes
+// without a graph node that is made in between are one. 0: none yet.
+Serial last_step_end();
+Serial backward_began();
 void forward_after_backward();
 
 inline constexpr size_t kMaxStepMarks = 4096;

@@ -30,7 +30,11 @@ constinit thread_local bool t_locked_for_fork = false;
 
 struct ThisThread {
   ThreadId id = 0;
-  bool entered = false;  // id is known, or known to be 0
+  bool entered = false;       // id is known, or known to be 0
+  bool ran_backward = false;  // a node allocated on it
+  // The Python stack that was asked for last, and whether it is in a backward pass.
+  StackId asked_python = 0;
+  bool asked_in_backward = false;
   RecentClock clock;
   SharedCapture shared;
 };
@@ -79,12 +83,17 @@ SiteId site_here(uint64_t nbytes, stacks::HookFrame hook = nullptr) { return sit
   return site_of_taker_elsewhere();
 }
 
-NodeId running_node(SiteId site) {
+struct RunningNode {
+  NodeId id = 0;
+  bool runs = false;  // one that is not in the table, too
+};
+
+RunningNode running_node(SiteId site) {
   const CurrentNodeFunction current = g_current_node.load(std::memory_order_acquire);
   const void* node = current == nullptr ? nullptr : current();
-  if (node == nullptr) return 0;
+  if (node == nullptr) return {};
   backward_runs();
-  return g_nodes.refer(node, site);
+  return {g_nodes.refer(node, site), true};
 }
 
 // ---- the event log --------------------------------------------------------------------------------------------------
@@ -206,8 +215,9 @@ Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, Devi
   const stacks::Stack stack = stacks::capture(nbytes, hook);
   const Origin origin{t_this.clock.ns(), site_of(stack), this_thread()};
   t_this.shared.allocated({.address = pointer, .nbytes = nbytes, .site = origin.site, .python = stack.python});
-  const NodeId node = running_node(origin.site);
-  const NewAllocation what = {pointer, nbytes, kind, device, node};
+  const auto [node, in_backward] = running_node(origin.site);
+  if (in_backward) t_this.ran_backward = true;
+  const NewAllocation what = {pointer, nbytes, kind, device, node, in_backward};
   const Inserted made = g_allocations.add(what, origin);
   if (events_wanted()) note_allocated(made, what, origin.site);
   if (__builtin_expect(g_devices.perhaps_new_peak(device), false)) keep_new_peak();
@@ -311,6 +321,7 @@ void gradient_edge_set(const void* impl, const void* node) {
   // The stack that made this very tensor a moment ago is that of the operation too.
   SharedCapture& shared = t_this.shared;
   const SiteId site = shared.is_newest(impl) ? shared.newest().site : site_here(0);
+  g_sites.node_made(site);
   g_nodes.add(node, {t_this.clock.ns(), site, this_thread()});
 }
 
@@ -318,13 +329,24 @@ void node_destroyed(const void* node) { g_nodes.remove(node); }
 
 CallContext call_context() {
   const SiteId site = site_of(stacks::capture_in_any_case());
-  const NodeId node = running_node(site);
+  const NodeId node = running_node(site).id;
   const Serial serial = g_nodes.serial(node);
   if (node != 0) g_nodes.drop(node);  // it runs, so its row stays
   return {site, this_thread(), serial};
 }
 
 ThreadId calling_thread() { return this_thread(); }
+
+std::optional<bool> thread_is_in_backward() {
+  if (stacks::not_recorded().now) return std::nullopt;
+  const StackId python = stacks::capture_python_part();
+  if (python == 0) return t_this.ran_backward;
+  if (python != t_this.asked_python) {
+    t_this.asked_in_backward = stacks::python_runs_engine(python);
+    t_this.asked_python = python;
+  }
+  return t_this.asked_in_backward;
+}
 
 const void* running_node_address() {
   const CurrentNodeFunction current = g_current_node.load(std::memory_order_acquire);

@@ -264,7 +264,7 @@ std::vector<Chunk> DumpBuilder::chunks() const {
   if (peak_bytes != 0) {
     out.push_back(chunk(format::kPeak, [&](FlatBufferBuilder& fbb) {
       return format::CreatePeakDirect(fbb, peak_ns, peak_step, step_source, peak_bytes, &peak_devices, &peak_sites,
-                                      peak_other_sites, peak_other_bytes, peak_other_allocations)
+                                      peak_other_sites, peak_other_bytes, peak_other_allocations, &peak_gone)
           .o;
     }));
   }

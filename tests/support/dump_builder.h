@@ -201,6 +201,7 @@ class DumpBuilder {
   uint32_t history_every = 1;
   uint64_t peak_ns = 0, peak_step = 0, peak_bytes = 0;
   std::vector<format::PeakSite> peak_sites;
+  std::vector<format::PeakGone> peak_gone;
   std::vector<format::PeakDevice> peak_devices;
   uint32_t peak_other_sites = 0;
   uint64_t peak_other_bytes = 0, peak_other_allocations = 0;

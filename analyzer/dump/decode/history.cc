@@ -46,6 +46,10 @@ bool goes_on(const History& history, size_t i) {
   return true;
 }
 
+PeakGone gone_of(const format::PeakGone& row) {
+  return {row.before_backward(), row.in_backward(), row.later_step(), row.of_backward(), row.after_backward()};
+}
+
 }  // namespace
 
 void decode_history(const format::History& in, Decoding& state) {
@@ -95,7 +99,15 @@ void decode_peak(const format::Peak& in, Decoding& state) {
   if (in.sites()) {
     for (const format::PeakSite* row : *in.sites()) {
       sound = sound && of_sites.admits(row->bytes()) && allocations.admits(row->allocations());
-      peak.sites.push_back({row->site(), row->bytes(), row->allocations()});
+      peak.sites.push_back({row->site(), row->bytes(), row->allocations(), {}, false});
+    }
+  }
+  if (in.gone() && in.gone()->size() != 0) {
+    sound = sound && in.gone()->size() == peak.sites.size();
+    for (uint32_t i = 0; sound && i < in.gone()->size(); ++i) {
+      const format::PeakGone& row = *in.gone()->Get(i);
+      peak.sites[i].gone = gone_of(row);
+      peak.sites[i].has_nodes = row.has_nodes() != 0;
     }
   }
   if (!sound) return state.count("impossible peaks");

@@ -62,7 +62,15 @@ Json peak_json(const Dump& dump) {
     devices.push_back({{"device", row.device.text()}, {"live_bytes", row.bytes}});
   }
   for (const analyzer::PeakSite& row : peak.sites) {
-    sites.push_back({{"site", number_or_null(row.site)}, {"bytes", row.bytes}, {"allocations", row.allocations}});
+    sites.push_back({{"site", number_or_null(row.site)},
+                     {"bytes", row.bytes},
+                     {"allocations", row.allocations},
+                     {"freed_before_backward", row.gone.before_backward},
+                     {"freed_in_backward", row.gone.in_backward},
+                     {"freed_in_later_step", row.gone.later_step},
+                     {"made_and_freed_in_backward", row.gone.of_backward},
+                     {"made_in_backward_freed_later", row.gone.after_backward},
+                     {"has_nodes", row.has_nodes}});
   }
   return {{"time_ns", peak.ns},
           {"step", peak.source == 0 ? Json() : Json(peak.step)},

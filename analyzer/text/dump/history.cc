@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memory/run_growth.h"
+#include "text/dump/moment_phrases.h"
 #include "text/table.h"
 #include "text/text.h"
 #include "text/timeline/plot.h"
@@ -17,6 +18,8 @@ namespace tensorscope::text {
 
 namespace {
 
+using analyzer::Category;
+using analyzer::CategorySource;
 using analyzer::Device;
 using analyzer::Dump;
 using analyzer::GrowthKind;
@@ -69,6 +72,48 @@ std::string largest_place(const Dump& dump, const analyzer::PeakPlaces& places) 
 
 std::string after_start(const Dump& dump, uint64_t ns) {
   return duration(ns - std::min(ns, dump.process.start_ns)) + " after start";
+}
+
+// What torch.nn makes for a module, its stack does not tell apart.
+std::string category_text(Category category, CategorySource source) {
+  if (category == Category::unknown) return "not known";
+  if (source != CategorySource::inferred) return analyzer::text(category);
+  return (category == Category::parameter ? std::string("parameter or buffer") : analyzer::text(category)) +
+         kInferredMark;
+}
+
+// "saved activation ~", with its share of the row if others are in it.
+std::string category_of(const PeakPlace& row) {
+  const Category most = row.categories.most();
+  const std::string text = category_text(most, row.categories.source(most));
+  const std::string share = percent(row.categories.bytes(most), row.bytes);
+  return most == Category::unknown || share == "100 %" ? text : text + " " + share;
+}
+
+// "saved activation ~ 20.1 MiB, gradient ~ 8.0 MiB, not known 1.0 MiB", the largest first.
+std::string by_category(const analyzer::PeakCategories& categories) {
+  std::vector<Category> present;
+  for (size_t i = 1; i <= analyzer::kCategories; ++i) {
+    const auto category = Category(i % analyzer::kCategories);
+    if (categories.bytes(category) != 0) present.push_back(category);
+  }
+  std::stable_sort(present.begin(), present.end(), [&](Category a, Category b) {
+    if ((a == Category::unknown) != (b == Category::unknown)) return b == Category::unknown;
+    return categories.bytes(a) > categories.bytes(b);
+  });
+  std::string text;
+  for (const Category category : present) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", category_text(category, categories.source(category)),
+                        bytes(categories.bytes(category)));
+  }
+  return text;
+}
+
+bool any_inferred(const analyzer::PeakCategories& categories) {
+  for (size_t i = 0; i < analyzer::kCategories; ++i) {
+    if (categories.source(Category(i)) == CategorySource::inferred) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -179,8 +224,14 @@ std::string peak_moment(const Dump& dump, const Terminal& terminal) {
     }
     text += fmt::format(" Live then: {}.", parts);
   }
-  text += " Names and holders are not known of what is freed; a category is that of what is alive there now.";
+  text += " Names and holders are not known of what is freed.";
   return wrap(clean(text), terminal.width, 2) + "\n";
+}
+
+std::string peak_categories_line(const analyzer::PeakPlaces& places, const Terminal& terminal) {
+  std::string text = "By category: " + by_category(places.categories) + ".";
+  if (any_inferred(places.categories)) text += " ~: inferred from where memory was made and how it was freed.";
+  return wrap(text, terminal.width, 2) + "\n";
 }
 
 std::string peak_table(analyzer::OpenedDump& opened, const analyzer::PeakPlaces& places, size_t top,
@@ -201,9 +252,8 @@ std::string peak_table(analyzer::OpenedDump& opened, const analyzer::PeakPlaces&
       rest_blocks += row.allocations;
       continue;
     }
-    const bool known = row.category != analyzer::Category::unknown;
-    table.row({bytes(row.bytes), percent(row.bytes, all), count(row.allocations),
-               known ? analyzer::text(row.category) : "not known", row.where, opened.places.source_line(row.site)});
+    table.row({bytes(row.bytes), percent(row.bytes, all), count(row.allocations), category_of(row), row.where,
+               opened.places.source_line(row.site)});
     const std::string callers = opened.places.callers(row.site);
     if (!callers.empty()) table.note(4, "called by " + callers);
   }

@@ -15,6 +15,7 @@
 #include "support/coverage.h"
 #include "support/fresh_in_child.h"
 #include "support/options.h"
+#include "tensorscope/rules/engine_call.h"
 
 namespace tensorscope::stacks {
 
@@ -201,6 +202,14 @@ StackId not_recorded_stack() {
 }
 
 size_t python_frame_count() { return std::max(g_trie.size(), size_t{1}); }
+
+bool python_runs_engine(StackId id) {
+  for (; id != 0 && id < g_trie.size(); id = g_trie[id].parent) {
+    const PythonCodeTable::Code& code = g_codes[g_trie[id].code];
+    if (code.file != nullptr && code.name != nullptr && code::runs_engine(code.file, code.name)) return true;
+  }
+  return false;
+}
 
 PythonFrame python_frame(StackId id) {
   if (id == 0 || id >= g_trie.size()) return {};

@@ -63,6 +63,9 @@ void prefetch_python(uint32_t number);
 // What stands for a stack while none are recorded: one frame of code 1. Context: hook. 0: no memory within the limit.
 StackId not_recorded_stack();
 
+// Whether a function of PyTorch's that runs autograd's engine is on this stack. Context: hook.
+bool python_runs_engine(StackId id);
+
 // Context: collector.
 size_t python_frame_count();
 PythonFrame python_frame(StackId id);

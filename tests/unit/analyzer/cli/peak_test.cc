@@ -79,6 +79,109 @@ TEST_F(PeakTest, WhatIsAliveComesFirstIfItIsMuch) {
   EXPECT_THAT(report, Not(HasSubstr("at the peak")));
 }
 
+// Where memory was made, how what was alive at the peak was freed, and what that is taken for.
+class PeakCategoryTest : public PeakTest {
+ protected:
+  static constexpr char kTorch[] = "/x/lib/python3.11/site-packages/torch/";
+
+  // A site of one MiB, made by these frames below main().
+  void site(std::vector<PythonFrameSpec> frames, format::PeakGone gone) {
+    frames.insert(frames.begin(), {"/x/train.py", "main", int32_t(100 + dump_.peak_sites.size())});
+    if (first_) dump_.peak_sites.clear(), first_ = false;
+    dump_.peak_sites.emplace_back(kMiB, 1, dump_.site(0, dump_.python(frames)));
+    dump_.peak_gone.push_back(gone);
+    dump_.peak_bytes = dump_.peak_sites.size() * kMiB;
+    dump_.peak_devices = {{dump_.peak_bytes, 0, -1}};
+    dump_.peak_other_sites = 0;
+    dump_.peak_other_bytes = dump_.peak_other_allocations = 0;
+  }
+  static PythonFrameSpec torch(const std::string& file, const std::string& function) {
+    return {kTorch + file, function, 7};
+  }
+  static PythonFrameSpec call() {
+    PythonFrameSpec frame = torch("nn/modules/module.py", "Module._call_impl");
+    frame.module_object = 0x77;
+    return frame;
+  }
+  // The categories of all rows, in the order of their sites.
+  std::string categories() {
+    return output({"query", "a.tscope", "--format", "csv",
+                   "select coalesce(category, '-') || ' ' || coalesce(category_source, '-') || ' ' || "
+                   "coalesce(category_bytes, 0) as c from peak_sites order by site"});
+  }
+  // PeakGone's fields.
+  static format::PeakGone before_backward(uint8_t has_nodes = 0) { return {kMiB, 0, 0, 0, 0, has_nodes}; }
+  static format::PeakGone in_backward(uint8_t has_nodes = 0) { return {0, kMiB, 0, 0, 0, has_nodes}; }
+  static format::PeakGone later_step() { return {0, 0, kMiB, 0, 0, 0}; }
+  static format::PeakGone of_backward() { return {0, 0, 0, kMiB, 0, 0}; }
+  static format::PeakGone after_backward() { return {0, 0, 0, 0, kMiB, 0}; }
+
+ private:
+  bool first_ = true;
+};
+
+TEST_F(PeakCategoryTest, IsInferredFromWhereItWasMadeAndHowItWasFreed) {
+  site({torch("optim/adam.py", "Adam._init_group")}, later_step());
+  site({torch("optim/adam.py", "_multi_tensor_adam")}, before_backward());
+  site({torch("utils/data/dataloader.py", "__next__"), {"/x/train.py", "load", 5}}, later_step());
+  site({torch("nn/modules/linear.py", "Linear.__init__")}, later_step());
+  site({torch("nn/modules/module.py", "Module._apply"), torch("nn/modules/module.py", "Module.to.<locals>.convert")},
+       later_step());
+  site({call(), torch("nn/modules/linear.py", "Linear.forward")}, in_backward());
+  site({torch("_tensor.py", "Tensor.backward"), torch("autograd/__init__.py", "backward")}, after_backward());
+  site({torch("autograd/graph.py", "_engine_run_backward")}, of_backward());
+  site({}, in_backward(1));
+  EXPECT_EQ(
+      categories(),
+      "c\r\noptimizer state inferred 1048576\r\ntemporary inferred 1048576\r\ninput batch inferred 1048576\r\n"
+      "parameter inferred 1048576\r\nparameter inferred 1048576\r\nsaved activation inferred 1048576\r\n"
+      "gradient inferred 1048576\r\nbackward temporary inferred 1048576\r\nsaved activation inferred 1048576\r\n");
+  const std::string report = output({"report", "a.tscope", "--peak"});
+  EXPECT_THAT(report, ContainsRegex("1.0 MiB +11 % +1 +gradient ~ +train.py:106 main"));
+  EXPECT_THAT(report, HasSubstr("By category: parameter or buffer ~ 2.0 MiB, saved activation ~ 2.0 MiB, gradient ~ "
+                                "1.0 MiB, optimizer state ~ 1.0 MiB, input batch ~ 1.0 MiB, backward temporary ~ 1.0 "
+                                "MiB, temporary ~ 1.0 MiB. ~: inferred from where memory was made and how it was "
+                                "freed.\n"));
+}
+
+TEST_F(PeakCategoryTest, WhatDoesNotFollowStaysUnknown) {
+  site({}, later_step());                                                   // kept by the program
+  site({}, in_backward());                                                  // an input, perhaps
+  site({torch("nn/functional.py", "relu")}, later_step());                  // its result was kept
+  site({torch("nn/init.py", "orthogonal_")}, later_step());                 // no parameter
+  site({call(), torch("nn/functional.py", "relu")}, later_step());          // likewise
+  site({call(), torch("nn/functional.py", "softmax")}, before_backward());  // without gradients: a KV cache, perhaps
+  site({torch("_tensor.py", "Tensor.backward")}, of_backward());            // an engine that is called in another way
+  site({torch("optim/adam.py", "Adam._init_group")}, {0, 0, 0, 0, 0, 0});   // neither freed nor known to be alive
+  EXPECT_EQ(categories(), "c\r\n- - 0\r\n- - 0\r\n- - 0\r\n- - 0\r\n- - 0\r\n- - 0\r\n- - 0\r\n- - 0\r\n");
+  EXPECT_THAT(output({"report", "a.tscope", "--peak"}), HasSubstr("By category: not known 8.0 MiB.\n"));
+}
+
+TEST_F(PeakCategoryTest, ARowSaysTheShareOfItsCategory) {
+  site({call(), torch("nn/functional.py", "relu")}, {kMiB / 4, kMiB / 4 * 3, 0, 0, 0, 0});
+  EXPECT_THAT(output({"report", "a.tscope", "--peak"}), ContainsRegex("saved activation ~ 75 % +train.py:10"));
+  dump_.peak_gone = {{kMiB / 2, kMiB / 2, 0, 0, 0, 0}};
+  EXPECT_THAT(output({"report", "a.tscope", "--peak"}), ContainsRegex("1.0 MiB +100 % +1 +not known +train.py:10"));
+  dump_.peak_gone = {{kMiB / 4, kMiB / 4 * 3, 0, 0, 0, 1}};  // gradients were recorded there
+  EXPECT_THAT(output({"report", "a.tscope", "--peak"}),
+              HasSubstr("By category: saved activation ~ 768.0 KiB, temporary ~ 256.0 KiB."));
+}
+
+TEST_F(PeakCategoryTest, AFileThatNamesMoreThanThereWasIsCut) {
+  site({call(), torch("nn/functional.py", "relu")}, {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 1});
+  EXPECT_THAT(output({"report", "a.tscope", "--peak"}), HasSubstr("By category: saved activation ~ 1.0 MiB."));
+}
+
+TEST_F(PeakCategoryTest, WithoutPythonNothingFollowsFromABackwardPass) {
+  dump_ = DumpBuilder();
+  dump_.python_version = "";
+  dump_.peak_bytes = 2 * kMiB;
+  dump_.peak_sites = {{kMiB, 1, dump_.site(dump_.native({0x401000}), 0)},
+                      {kMiB, 1, dump_.site(dump_.native({0x402000}), 0)}};
+  dump_.peak_gone = {of_backward(), in_backward(1)};
+  EXPECT_EQ(categories(), "c\r\n- - 0\r\n- - 0\r\n");
+}
+
 TEST_F(PeakTest, AFilterAsksForWhatIsAlive) {
   EXPECT_THAT(output({"report", "a.tscope", "--min-size", "1"}), Not(HasSubstr("at the peak")));
 }

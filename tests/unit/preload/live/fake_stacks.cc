@@ -16,6 +16,7 @@ Stack capture(uint64_t, HookFrame) {
 Stack capture_in_any_case() { return capture(kWithNative); }
 bool python_is_still(StackId) { return false; }
 StackId capture_python_part() { return live::t_fake_stack.python; }
+bool python_runs_engine(StackId python) { return python == live::kFakeBackward; }
 Stack capture_native_part(StackId, uint64_t nbytes) { return capture(nbytes); }
 void stop_capturing() {}
 void start_capturing() {}

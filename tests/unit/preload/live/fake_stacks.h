@@ -8,5 +8,6 @@ namespace tensorscope::live {
 
 extern thread_local stacks::Stack t_fake_stack;
 extern thread_local int t_captures;
+inline constexpr StackId kFakeBackward = 7;  // the Python stack in which autograd's engine runs
 
 }  // namespace tensorscope::live

@@ -32,6 +32,7 @@ class PeakTest : public RecorderTest {
   struct AtPeak {
     KeptPeak peak;
     std::map<StackId, uint64_t> bytes, allocations;
+    std::map<StackId, std::map<PeakEnd, uint64_t>> gone;
   };
   static AtPeak at_peak() {
     SnapshotView view;
@@ -44,6 +45,9 @@ class PeakTest : public RecorderTest {
       found.bytes[site.native] += site.bytes_kept;
       found.allocations[site.native] += site.allocations_kept;
       sum += site.bytes_kept;
+      for (size_t end = 0; end < kPeakEnds; ++end) {
+        if (site.kept_gone[end] != 0) found.gone[site.native][PeakEnd(end)] = site.kept_gone[end];
+      }
     }
     EXPECT_EQ(sum, view.peak.bytes);
     EXPECT_EQ(std::accumulate(std::begin(view.peak.devices), std::end(view.peak.devices), uint64_t{0}), sum);
@@ -111,6 +115,61 @@ TEST_F(PeakTest, IsThatOfAllDevicesTogether) {
   t_fake_stack = {102, 0};
   memory_reported(fresh(1), -int64_t(40 * kMiB), 0, 0, kCuda);
   for (size_t i = 2; i < 70; ++i) cpu_freed(fresh(i));
+}
+
+// A step: what a forward pass makes, then a backward pass, then a forward pass that ends the step.
+TEST_F(PeakTest, ShowsHowWhatWasAliveIsFreed) {
+  char node = 0, other = 0;
+  constexpr StackId kBackward = kFakeBackward, kProgram = 8;
+  const auto free_at = [&](size_t i, StackId python) {
+    t_fake_stack = {1, python};
+    cpu_freed(fresh(i));
+  };
+  allocate(0, kMiB, 101);  // a parameter
+  allocate(1, kMiB, 102);  // needed by the forward pass alone
+  allocate(2, kMiB, 103);  // saved for the backward pass
+  allocate(3, kMiB, 104);  // a result that the program keeps
+  gradient_edge_set(fresh(90), &node);
+  t_running_node = &node;
+  for (const size_t i : {4, 5}) {
+    t_fake_stack = {StackId(101 + i), kBackward};
+    cpu_allocated(fresh(i), kMiB);
+  }
+  t_running_node = nullptr;
+  allocate(6, 20 * kMiB, 107);  // the peak, in which all of these are alive; what the optimizer makes
+  EXPECT_EQ(at_peak().bytes.size(), 7u);
+  EXPECT_EQ(at_peak().gone.size(), 0u);
+  free_at(4, kBackward);
+  free_at(2, kBackward);
+  free_at(5, kProgram);
+  free_at(3, kProgram);
+  free_at(6, kProgram);
+  gradient_edge_set(fresh(91), &other);  // ends the step
+  free_at(0, kProgram);
+  using enum PeakEnd;
+  const std::map<StackId, std::map<PeakEnd, uint64_t>> expected = {{101, {{later_step, kMiB}}},
+                                                                   {103, {{in_backward, kMiB}}},
+                                                                   {105, {{of_backward, kMiB}}},
+                                                                   {106, {{after_backward, kMiB}}},
+                                                                   {107, {{before_backward, 20 * kMiB}}}};
+  EXPECT_EQ(at_peak().gone, expected) << "102 is alive; the program may hold 104 for any reason";
+  cpu_freed(fresh(1));
+  for (const void* gone : {static_cast<const void*>(&node), static_cast<const void*>(&other)}) node_destroyed(gone);
+}
+
+TEST_F(PeakTest, HowItIsFreedBelongsToOnePeak) {
+  allocate(0, kMiB, 101);
+  allocate(1, kMiB, 101);
+  cpu_freed(fresh(0));
+  EXPECT_EQ(at_peak().gone[101][PeakEnd::before_backward], kMiB);
+  allocate(2, 4 * kMiB, 102);
+  EXPECT_EQ(at_peak().gone.size(), 0u) << "of the one MiB that is alive at this peak nothing is freed";
+  cpu_freed(fresh(1));
+  EXPECT_EQ(at_peak().gone[101][PeakEnd::before_backward], kMiB);
+  allocate(3, 64, 101);
+  cpu_freed(fresh(3));
+  EXPECT_EQ(at_peak().gone[101][PeakEnd::before_backward], kMiB) << "made after the peak";
+  cpu_freed(fresh(2));
 }
 
 TEST_F(PeakTest, AForkedChildBeginsWithWhatIsAlive) {
