@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/allocation_table.h"
 
-#include "live/peak.h"
 #include "live/serials.h"
 #include "live/site_table.h"
 #include "support/coverage.h"
@@ -22,30 +21,24 @@ void count_missed_of(AllocationKind kind) {
   }
 }
 
-Removed AllocationTable::remove(const void* pointer, AllocationKind kind, DeviceSlot device) {
+FreedAllocation AllocationTable::remove(const void* pointer, AllocationKind kind, DeviceSlot device) {
   const void* const address = key(pointer, device);
   NodeId no_longer_referred = 0;
-  Removed removed;
-  SiteId site = 0;
-  uint64_t nbytes = 0;
-  bool in_backward = false;
+  FreedAllocation freed;
   {
     Table::Guard guard(table_, address);
-    if (!guard) return removed;
+    if (!guard) return freed;
     const Table::Position place = guard.find(address);
-    if (place.row == nullptr || place.row->kind != uint32_t(kind)) return removed;
-    removed = {place.row->serial.load(std::memory_order_relaxed), newest_serial()};
+    if (place.row == nullptr || place.row->kind != uint32_t(kind)) return freed;
+    freed.removed = {place.row->serial.load(std::memory_order_relaxed), newest_serial()};
     no_longer_referred = account_gone(guard.shard(), *place.row);
-    site = place.row->site;
-    nbytes = place.row->nbytes;
-    in_backward = place.row->in_backward;
+    freed.site = place.row->site;
+    freed.nbytes = place.row->nbytes;
+    freed.in_backward = place.row->in_backward;
     guard.erase(place);
   }
-  if (__builtin_expect(removed.serial <= peak_serial(), false)) {
-    g_sites.kept_gone(site, nbytes, peak_end(removed.serial, in_backward));
-  }
   if (no_longer_referred != 0) g_nodes.drop(no_longer_referred);
-  return removed;
+  return freed;
 }
 
 AllocationReference AllocationTable::find(const void* pointer, DeviceSlot device) {

@@ -45,6 +45,13 @@ struct NewAllocation {
   bool in_backward = false;  // a node ran, which need not be in the table
 };
 
+struct FreedAllocation {
+  Removed removed;  // serial 0: no allocation of this kind was at the pointer
+  SiteId site = 0;
+  uint64_t nbytes = 0;
+  bool in_backward = false;
+};
+
 struct AllocationReference {
   Serial serial = 0;  // 0: none
   uint64_t nbytes = 0;
@@ -56,8 +63,7 @@ class AllocationTable {
 
   // An entry that is still there is replaced: its end was missed. Serial 0: no memory, no lock.
   Inserted add(const NewAllocation& made, const Origin& origin);
-  // Serial 0: no allocation of this kind is at the pointer.
-  Removed remove(const void* pointer, AllocationKind kind, DeviceSlot device);
+  FreedAllocation remove(const void* pointer, AllocationKind kind, DeviceSlot device);
   bool contains(const void* pointer, DeviceSlot device) { return find(pointer, device).serial != 0; }
   AllocationReference find(const void* pointer, DeviceSlot device);
 

@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <optional>
 
 #include "live/serials.h"
 #include "live/site_table.h"
-#include "live/step_marks.h"
-#include "live/tracker.h"
 #include "support/clock.h"
 #include "support/fresh_in_child.h"
 #include "support/locks/spin_lock.h"
@@ -71,17 +68,6 @@ void keep_new_peak() {
 }
 
 Serial peak_serial() { return g_peak_serial.at.load(std::memory_order_relaxed); }
-
-PeakEnd peak_end(Serial serial, bool made_in_backward) {
-  const bool since = serial > backward_began();
-  if (!made_in_backward && since) return serial > last_step_end() ? PeakEnd::before_backward : PeakEnd::later_step;
-  if (made_in_backward && !since) return PeakEnd::after_backward;
-  const std::optional<bool> in_backward = thread_is_in_backward();
-  if (!in_backward) return PeakEnd::unknown;
-  if (made_in_backward) return *in_backward ? PeakEnd::of_backward : PeakEnd::after_backward;
-  if (*in_backward) return PeakEnd::in_backward;
-  return serial <= last_step_end() ? PeakEnd::later_step : PeakEnd::unknown;
-}
 
 KeptPeak kept_peak() { return g_peak; }
 bool lock_peak() { return g_keeping.lock(); }

@@ -10,14 +10,13 @@
 // Of what was alive then and is freed later, the site adds up how it was freed (PeakEnd): by that a dump infers what it
 // was for, when nothing of it is left.
 //
-// Context: keep_new_peak(), peak_serial(), peak_end() hook; kept_peak() collector.
+// Context: keep_new_peak(), peak_serial() hook; kept_peak() collector.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "live/device_table.h"
-#include "live/entries.h"
 #include "live/step_count.h"
 #include "support/ids.h"
 
@@ -34,8 +33,6 @@ struct KeptPeak {
 void keep_new_peak();
 // The newest serial when it was kept: what is older and not freed was alive then. 0: there is none.
 Serial peak_serial();
-// Of what was alive then and is being freed on this thread.
-PeakEnd peak_end(Serial serial, bool made_in_backward);
 // Under all table locks, of which this is one: it agrees with the sites' counters.
 KeptPeak kept_peak();
 bool lock_peak();

@@ -2,6 +2,7 @@
 #include "live/tracker.h"
 
 #include <atomic>
+#include <optional>
 
 #include "live/all_locks.h"
 #include "live/allocation_table.h"
@@ -225,9 +226,37 @@ Origin allocated(const void* pointer, uint64_t nbytes, AllocationKind kind, Devi
   return origin;
 }
 
+// Whether this thread is in a backward pass: by its Python code, else a thread of the engine's, which has none.
+// nullopt: not known, no stacks are recorded.
+std::optional<bool> in_backward_pass() {
+  if (stacks::not_recorded().now) return std::nullopt;
+  const StackId python = stacks::capture_python_part();
+  if (python == 0) return t_this.ran_backward;
+  if (python != t_this.asked_python) {
+    t_this.asked_in_backward = stacks::python_runs_engine(python);
+    t_this.asked_python = python;
+  }
+  return t_this.asked_in_backward;
+}
+
+PeakEnd peak_end(Serial serial, bool made_in_backward) {
+  const bool since = serial > backward_began();
+  if (!made_in_backward && since) return serial > last_step_end() ? PeakEnd::before_backward : PeakEnd::later_step;
+  if (made_in_backward && !since) return PeakEnd::after_backward;
+  const std::optional<bool> in_backward = in_backward_pass();
+  if (!in_backward) return PeakEnd::unknown;
+  if (made_in_backward) return *in_backward ? PeakEnd::of_backward : PeakEnd::after_backward;
+  if (*in_backward) return PeakEnd::in_backward;
+  return serial <= last_step_end() ? PeakEnd::later_step : PeakEnd::unknown;
+}
+
 void freed(const void* pointer, AllocationKind kind, DeviceSlot device) {
-  const Removed removed = g_allocations.remove(pointer, kind, device);
-  if (events_wanted()) note_removed(EventKind::freed, removed);
+  const FreedAllocation freed = g_allocations.remove(pointer, kind, device);
+  const Serial serial = freed.removed.serial;
+  if (__builtin_expect(serial != 0 && serial <= peak_serial(), false)) {
+    g_sites.kept_gone(freed.site, freed.nbytes, peak_end(serial, freed.in_backward));
+  }
+  if (events_wanted()) note_removed(EventKind::freed, freed.removed);
 }
 
 }  // namespace
@@ -336,17 +365,6 @@ CallContext call_context() {
 }
 
 ThreadId calling_thread() { return this_thread(); }
-
-std::optional<bool> thread_is_in_backward() {
-  if (stacks::not_recorded().now) return std::nullopt;
-  const StackId python = stacks::capture_python_part();
-  if (python == 0) return t_this.ran_backward;
-  if (python != t_this.asked_python) {
-    t_this.asked_in_backward = stacks::python_runs_engine(python);
-    t_this.asked_python = python;
-  }
-  return t_this.asked_in_backward;
-}
 
 const void* running_node_address() {
   const CurrentNodeFunction current = g_current_node.load(std::memory_order_acquire);

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "live/event_log.h"
 #include "live/runtime_table.h"
@@ -72,9 +71,6 @@ struct CallContext {
 // Returns the calling thread's present site, number and node: what a failed allocation is recorded with.
 CallContext call_context();
 ThreadId calling_thread();
-// Whether the calling thread is in a backward pass: by its Python code, else a thread of the engine's, which has none.
-// nullopt: not known, no stacks are recorded.
-std::optional<bool> thread_is_in_backward();
 
 // Who watches growth: called after an allocation where more bytes of the device are live than DeviceTable's mark; null:
 // nobody. Under a HookScope; where `may_wait` is false the device allocator's lock may be held.
