@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/child_dumps.h"
 #include "cli/dump_options.h"
 #include "cli/replaced_file.h"
 #include "cli/verb.h"
@@ -89,11 +90,12 @@ size_t count_of_dumps(const analyzer::ComparedDumps& dumps) {
 
 // Growth needs two dumps that know who holds what: where fewer can be compared, moments of the recording at the ends of
 // steps join the last one, or stand alone.
-// Returns whether a dump at exit was left out, after everything had been freed.
+// `add_findings`: of child processes. Returns whether a dump at exit was left out, after everything had been freed.
 bool add_leaks(analyzer::ComparedDumps& dumps, const std::vector<Recorded>& recordings,
-               const analyzer::SymbolOptions& symbols, html::Page& page) {
+               const analyzer::SymbolOptions& symbols, html::Page& page,
+               const std::function<void(analyzer::Leaks&)>& add_findings) {
   constexpr size_t kEnough = 2, kMinSteps = 6;
-  html::Json leaks = html::leaks_data(dumps);
+  html::Json leaks = html::leaks_data(dumps, add_findings);
   const auto same_process = [&](const Recorded& recorded) {
     const analyzer::Process& process = dumps.last().dump.process;
     return recorded.process.run_id == process.run_id && recorded.process.pid == process.pid;
@@ -140,12 +142,27 @@ int add_dumps(const HtmlOptions& options, const std::vector<std::string>& paths,
       all.push_back(read(path, page));
       if (all.back().failure) last_failure = path;
     }
+    const ReadDump read_prepared = [&page](const std::string& path) { return read(path, page); };
+    // What leaks is said of a process and its children together, as `leaks` does of the same files. The other parts of
+    // the page have the files that were given.
+    std::vector<std::vector<analyzer::Dump>> children = children_beside(all, read_prepared, invocation);
     analyzer::ComparedDumps dumps(std::move(all), {}, symbols);
+    std::optional<analyzer::ComparedDumps> parent;
+    if (!dumps.same_run()) {
+      std::vector<analyzer::Dump> again;
+      for (const std::string& path : paths) again.push_back(read_prepared(path));
+      analyzer::ProcessFamily family = analyzer::family_of(std::move(again));
+      children = std::move(family.children);
+      if (!children.empty()) parent.emplace(std::move(family.parent), analyzer::Filter{}, symbols);
+    }
     report_new_order(invocation, dumps);
     page.add(dumps);
     page.set_part("diff", html::diff_data(dumps));
     status = finish_each(invocation, dumps);
-    const bool left_out = add_leaks(dumps, recordings, symbols, page);
+    const auto add_findings = [&](analyzer::Leaks& found) {
+      if (!children.empty()) add_children(found, std::move(children), {}, symbols, invocation);
+    };
+    const bool left_out = add_leaks(parent ? *parent : dumps, recordings, symbols, page, add_findings);
     if (left_out && dumps.size() > 1) page.set_part("diff", html::diff_data(dumps));
     page.add_unread(dumps.unread());
   }

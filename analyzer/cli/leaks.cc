@@ -3,17 +3,15 @@
 #include "leaks/leaks.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 
+#include "cli/child_dumps.h"
 #include "cli/dump_options.h"
 #include "cli/verb.h"
 #include "dump/run_dumps.h"
 #include "export/json/leaks.h"
-#include "leaks/child_processes.h"
 #include "memory/taken_names.h"
 #include "oom/earlier_names.h"
 #include "recording/moment.h"
@@ -57,62 +55,11 @@ std::string comparison(const analyzer::Dump& dump) {
   return command + " " + text::shell_word(dump.path);
 }
 
-// Whether dumps are of one process, at moments of which its children may have written dumps as well.
-bool may_have_children(const std::vector<analyzer::Dump>& dumps) {
-  return dumps.size() > 1 && std::ranges::all_of(dumps, [&](const analyzer::Dump& dump) {
-           return !dump.moment && dump.process.run_id == dumps.front().process.run_id;
-         });
-}
-
-// Children's dumps that were written with these and lie beside them. One dump of a child shows no growth.
-void read_children_beside(std::vector<analyzer::Dump>& dumps, Invocation& invocation) {
-  constexpr size_t kMaxFiles = 4096, kMaxNames = 4;
-  if (!may_have_children(dumps)) return;
-  std::map<std::string, std::vector<analyzer::Dump>> children;
-  for (const std::string& path : analyzer::dumps_of_children_beside(dumps, kMaxFiles)) {
-    analyzer::Dump dump = analyzer::read_dump_or_moment(path);
-    children[dump.process.run_id].push_back(std::move(dump));
-  }
-  const size_t with_any = std::erase_if(children, [](const auto& child) { return child.second.size() < 2; });
-  if (children.empty() && with_any > 0) {
-    invocation.say(
-        fmt::format("child processes wrote one dump each with these, which shows no growth: a later dump of "
-                    "process {} lets those that go on growing write another",
-                    dumps.front().process.pid));
-  }
-  std::vector<std::string> names;
-  for (auto& [run, child] : children) {
-    for (analyzer::Dump& dump : child) {
-      names.push_back(std::filesystem::path(dump.path).filename().string());
-      dumps.push_back(std::move(dump));
-    }
-  }
-  if (names.empty()) return;
-  const size_t shown = std::min(names.size(), kMaxNames);
-  const std::string rest = names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
-  invocation.say(fmt::format("child processes wrote dumps with these, which are read, too: {}{}",
-                             fmt::join(names.begin(), names.begin() + ptrdiff_t(shown), ", "), rest));
-}
-
-// Adds what the children's dumps show: one dump of a child shows no growth.
-void add_children(analyzer::Leaks& found, std::vector<std::vector<analyzer::Dump>> children,
-                  const LeaksOptions& options, Invocation& invocation) {
-  for (std::vector<analyzer::Dump>& child : children) {
-    analyzer::ComparedDumps dumps(std::move(child), options.filter, options.symbols);
-    for (const analyzer::ExcludedDump& left_out : dumps.leave_out_incomparable())
-      invocation.say(text::left_out_line(left_out));
-    report_without_names(invocation, dumps);
-    if (dumps.size() < 2) continue;
-    analyzer::Leaks leaks = analyzer::find_leaks(dumps.views(), options.filter.empty());
-    analyzer::add_findings_of_child(found, dumps.views(), std::move(leaks));
-  }
-  analyzer::leave_out_explained_children(found);
-}
-
 int leaks(const LeaksOptions& options, Invocation& invocation) {
   std::vector<analyzer::Dump> given = read(options.dumps);
-  read_children_beside(given, invocation);
+  std::vector<std::vector<analyzer::Dump>> beside = children_beside(given, analyzer::read_dump_or_moment, invocation);
   analyzer::ProcessFamily family = analyzer::family_of(std::move(given));
+  if (!beside.empty()) family.children = std::move(beside);  // then all that were given are of one process
   analyzer::ComparedDumps dumps(std::move(family.parent), options.filter, options.symbols);
   report_new_order(invocation, dumps);
   if (!dumps.same_run()) {
@@ -124,7 +71,7 @@ int leaks(const LeaksOptions& options, Invocation& invocation) {
     invocation.say(text::left_out_line(left_out));
   report_without_names(invocation, dumps);
   analyzer::Leaks found = analyzer::find_leaks(dumps.views(), options.filter.empty());
-  add_children(found, std::move(family.children), options, invocation);
+  add_children(found, std::move(family.children), options.filter, options.symbols, invocation);
   if (options.json) {
     invocation.out += exports::leaks_json(dumps.views(), found);
   } else {

@@ -102,7 +102,7 @@ Json diff_data(analyzer::ComparedDumps& dumps) {
           {"change_count", difference.changes.size()}};
 }
 
-Json leaks_data(analyzer::ComparedDumps& dumps) {
+Json leaks_data(analyzer::ComparedDumps& dumps, const std::function<void(analyzer::Leaks&)>& add_children) {
   if (!dumps.same_run()) return nullptr;
   Json left_out = Json::array();
   Json returned = nullptr;
@@ -110,7 +110,8 @@ Json leaks_data(analyzer::ComparedDumps& dumps) {
     left_out.push_back(text::clean(text::left_out_line(dump)));
     if (dump.why == analyzer::ExcludedDump::Reason::functions_had_returned) returned = text::clean(dump.path);
   }
-  const analyzer::Leaks found = analyzer::find_leaks(dumps.views(), true);
+  analyzer::Leaks found = analyzer::find_leaks(dumps.views(), true);
+  if (add_children) add_children(found);
   Json out = Json::parse(exports::leaks_json(dumps.views(), found));
   out["dumps"] = paths(dumps);
   out["left_out"] = left_out;

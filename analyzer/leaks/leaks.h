@@ -43,6 +43,9 @@ struct GrowthShares {
   int64_t all = 0, findings = 0, remarks = 0;
   int64_t running = 0;  // due to the dumps' places in a step, and in no finding or remark
   int64_t rest() const { return all - findings - remarks - running; }
+  int64_t children = 0;  // growth in child processes whose dumps were read, too: beside all of these
+  // What a limit is compared with: what a running step has at a dump comes and goes.
+  int64_t lasting() const { return all - running + children; }
 };
 
 struct Leaks {

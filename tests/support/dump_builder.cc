@@ -186,7 +186,7 @@ std::vector<Chunk> DumpBuilder::chunks() const {
                                        start_unix_ns + (dump_ns - start_ns), dump_ns, trigger, trigger_detail.c_str(),
                                        dump_number, rank, local_rank, world_size, torch_version.c_str(),
                                        python_version.c_str(), "0.1.0", &pairs, serial_, fork_serial, step, job.c_str(),
-                                       attached_ns)
+                                       attached_ns, 0, 0, "", asked_by_run.c_str(), asked_by_dump)
         .o;
   }));
   out.push_back(chunk(format::kSharedObjects, [&](FlatBufferBuilder& fbb) {

@@ -189,7 +189,8 @@ class DumpBuilder {
   uint32_t pid = 4242, parent_pid = 4241, forked_from = 0, dump_number = 1;
   int32_t rank = -1, local_rank = -1, world_size = -1;
   int64_t step = -1;
-  std::string job;
+  std::string job, asked_by_run;
+  uint32_t asked_by_dump = 0;
   // The steps' chunk is there where a source is named.
   format::StepSource step_source = format::StepSource::none;
   uint64_t steps_every = 1;

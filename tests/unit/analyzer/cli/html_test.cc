@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Covers: analyzer/cli/html.cc analyzer/text/dump/first_sentences.cc
+// Covers: analyzer/cli/html.cc analyzer/cli/child_dumps.cc analyzer/text/dump/first_sentences.cc
 #include <gmock/gmock.h>
 
 #include "command_fixture.h"
 #include "html/packed.h"
 #include "html/page.h"
+#include "leak_dumps.h"
 #include "sample_dumps.h"
 
 namespace tensorscope::testing {
@@ -35,6 +36,43 @@ TEST_F(HtmlTest, WritesAPageOfSeveralDumps) {
   ASSERT_EQ(page.head["dumps"].size(), 2u);
   const Result report = run({"report", "train.2.tscope"});
   EXPECT_THAT(report.out, HasSubstr(page.head["dumps"][1]["answer"].get<std::string>()));
+}
+
+// As `leaks` says it of the same files: whether the children's dumps are given or lie beside their parent's.
+TEST_F(HtmlTest, SaysOfAProcessAndItsChildrenWhatLeaksSays) {
+  std::vector<std::string> parent, family;
+  for (int minute = 1; minute <= 3; ++minute) {
+    const std::string name = "." + std::to_string(minute) + ".tscope";
+    DumpBuilder quiet = training_dump(1);
+    quiet.run_id = "run-parent";
+    quiet.pid = 4200;
+    quiet.dump_number = uint32_t(minute);
+    quiet.dump_ns = quiet.start_ns + uint64_t(minute) * 60'000'000'000;
+    quiet.write("parent" + name);
+    DumpBuilder worker = leaking_dump(minute, directory_.string());
+    worker.pid = 4300;
+    worker.parent_pid = 4200;
+    std::filesystem::create_directory("beside");
+    worker.write("worker" + name);
+    quiet.write("beside/parent" + name);
+    worker.asked_by_run = "run-parent";
+    worker.asked_by_dump = uint32_t(minute);
+    worker.write("beside/worker" + name);
+    parent.push_back("beside/parent" + name);
+    family.insert(family.end(), {"worker" + name, "parent" + name});
+  }
+  for (const std::vector<std::string>& files : {family, parent}) {
+    std::vector<std::string> leaks = {"leaks", "--top", "50"}, html = {"html", "-o", "report.html", "--force"};
+    leaks.insert(leaks.end(), files.begin(), files.end());
+    html.insert(html.end(), files.begin(), files.end());
+    const Result said = run(leaks);
+    EXPECT_EQ(said.status, 1) << said.err;
+    EXPECT_THAT(said.out, HasSubstr("process 4300"));
+    EXPECT_EQ(run(html).status, 0);
+    const Unpacked page = data_of(file("report.html"));
+    EXPECT_EQ(page.head["leaks"]["text"].get<std::string>(), said.out);
+    EXPECT_EQ(page.head["dumps"].size(), files.size());
+  }
 }
 
 TEST_F(HtmlTest, KeepsAFileThatIsThere) {
