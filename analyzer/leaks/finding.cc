@@ -59,6 +59,8 @@ const char* name(Remark::Reason reason) {
       return "one-interval";
     case Remark::Reason::waits_for_collector:
       return "waits-for-collector";
+    case Remark::Reason::does_not_grow:
+      return "does-not-grow";
   }
   return "";
 }

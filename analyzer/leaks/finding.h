@@ -225,11 +225,12 @@ struct LeakFinding {
 // What grows and is no finding.
 struct Remark {
   enum class Reason : uint8_t {
-    slows,               // by less and less: a later dump shows whether it ends
-    follows_parameters,  // kept for parameters that are trained
-    seldom_larger,       // a tensor that is replaced by a larger one, and not in every interval
-    one_interval,        // outside of tensors, in the one interval of two dumps
-    waits_for_collector  // plain objects in unreachable cycles
+    slows,                // by less and less: a later dump shows whether it ends
+    follows_parameters,   // kept for parameters that are trained
+    seldom_larger,        // a tensor that is replaced by a larger one, and not in every interval
+    one_interval,         // outside of tensors, in the one interval of two dumps
+    waits_for_collector,  // unreachable cycles: plain objects, or what a program that ends leaves behind
+    does_not_grow         // a leaf that is in no optimizer
   } reason = Reason::slows;
   LeakFinding what;
 };

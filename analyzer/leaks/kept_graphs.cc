@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include "leaks/leak_analysis.h"
 #include "ownership/graph_roots.h"
@@ -96,13 +97,6 @@ LeakFinding finding_of(const LeakAnalysis& analysis, const Series& series, Graph
   return finding;
 }
 
-bool has_graph(const LeakAnalysis& analysis, const Series& series) {
-  const std::vector<uint32_t>& members = series.members.back();
-  const auto count = std::count_if(members.begin(), members.end(),
-                                   [&](uint32_t tensor) { return analysis.retention().node_of(tensor) != kNoNode; });
-  return size_t(count) * 2 > members.size();
-}
-
 // In each dump, how many of these have a graph.
 std::vector<uint64_t> with_graph(const LeakAnalysis& analysis, const Series& series) {
   std::vector<uint64_t> counts;
@@ -134,9 +128,18 @@ void find_in_containers(LeakAnalysis& analysis) {
   }
 }
 
+// Those of its members that have a graph: a dict of sums may have detached ones, too.
+Series those_with_graph(const LeakAnalysis& analysis, const Series& series) {
+  Series result = series;
+  for (size_t i = 0; i < analysis.dumps(); ++i) {
+    std::erase_if(result.members[i], [&](uint32_t tensor) { return analysis.retention(i).node_of(tensor) == kNoNode; });
+  }
+  return result;
+}
+
 // A graph that began before the last part of the time and has grown since, and the variable that leads to it.
 struct Chain {
-  const Series* series = nullptr;
+  Series series;
   GraphGrowth graph;
   bool carried = false;  // the value of the dump before is part of it
 };
@@ -190,21 +193,21 @@ bool is_sum(const LeakAnalysis& analysis, const Series& series) {
 
 std::vector<Chain> chains(const LeakAnalysis& analysis) {
   std::vector<Chain> result;
-  for (const Series& series : analysis.series()) {
+  for (const Series& all : analysis.series()) {
+    if (analysis.timeline().is_accumulating(all.growth) || analysis.explained(all.members.back())) continue;
+    Series series = those_with_graph(analysis, all);
     const std::vector<uint32_t>& members = series.members.back();
     const bool everywhere = std::all_of(series.members.begin() + (analysis.dumps() > 2), series.members.end(),
                                         [](const auto& tensors) { return !tensors.empty(); });
-    if (analysis.timeline().is_accumulating(series.growth) || analysis.explained(members) ||
-        !has_graph(analysis, series))
-      continue;
+    if (!everywhere || members.empty()) continue;
     const uint32_t node = analysis.retention().node_of(members.front());
-    if (!everywhere || node == kNoNode || analysis.node_explained(node)) continue;
+    if (analysis.node_explained(node)) continue;
     if (oldest_below(analysis, node) >= analysis.timeline().last_part()) continue;
     Chain chain;
-    chain.series = &series;
     chain.graph = graph_growth(analysis, series.members);
     if (!grows(chain.graph.nodes.count) || !analysis.timeline().spread(chain.graph.nodes.kept)) continue;
     chain.carried = is_carried(analysis, series, chain.graph.last_nodes);
+    chain.series = std::move(series);
     result.push_back(std::move(chain));
   }
   return result;
@@ -216,7 +219,7 @@ bool explains_better(const Chain& a, const Chain& b) {
   if (a.carried != b.carried) return a.carried;
   const size_t nodes_a = a.graph.last_nodes.size(), nodes_b = b.graph.last_nodes.size();
   if (nodes_a != nodes_b) return a.carried ? nodes_a > nodes_b : nodes_a < nodes_b;
-  return a.series->example.steps > b.series->example.steps;
+  return a.series.example.steps > b.series.example.steps;
 }
 
 // The variables that lead to most of the same graph, this one included: what they keep, they keep together.
@@ -235,7 +238,7 @@ std::vector<std::vector<uint32_t>> members_of(const LeakAnalysis& analysis, cons
   std::vector<std::vector<uint32_t>> members(analysis.dumps());
   for (const Chain* chain : chains) {
     for (size_t i = 0; i < analysis.dumps(); ++i) {
-      members[i].insert(members[i].end(), chain->series->members[i].begin(), chain->series->members[i].end());
+      members[i].insert(members[i].end(), chain->series.members[i].begin(), chain->series.members[i].end());
     }
   }
   return members;
@@ -244,7 +247,7 @@ std::vector<std::vector<uint32_t>> members_of(const LeakAnalysis& analysis, cons
 std::unordered_set<uint64_t> former_nodes(const LeakAnalysis& analysis, const Chain& chain) {
   const size_t before = analysis.dumps() - 2;
   const std::vector<uint64_t> serials =
-      serials_of(analysis.view(before).dump, analysis.retention(before).nodes_of(chain.series->members[before]));
+      serials_of(analysis.view(before).dump, analysis.retention(before).nodes_of(chain.series.members[before]));
   return {serials.begin(), serials.end()};
 }
 
@@ -253,7 +256,7 @@ std::unordered_set<uint64_t> former_nodes(const LeakAnalysis& analysis, const Ch
 bool goes_on_without(const LeakAnalysis& analysis, const Chain& chain, const Chain& first) {
   const Dump& dump = analysis.last().dump;
   const std::unordered_set<uint64_t> own = former_nodes(analysis, chain), cut = former_nodes(analysis, first);
-  std::vector<uint32_t> todo = analysis.retention().nodes_of(chain.series->members.back());
+  std::vector<uint32_t> todo = analysis.retention().nodes_of(chain.series.members.back());
   std::unordered_set<uint32_t> known(todo.begin(), todo.end());
   while (!todo.empty()) {
     const uint32_t node = todo.back(), seen = dump.graph.nodes[node].seen;
@@ -272,12 +275,12 @@ bool goes_on_without(const LeakAnalysis& analysis, const Chain& chain, const Cha
 // until something else is assigned. A plain variable of the step is assigned anew in the next.
 void note_other_chains(const LeakAnalysis& analysis, const Chain& chain, const std::vector<const Chain*>& together,
                        LeakFinding& finding) {
-  const uint64_t alone = analysis.retention().only_by(chain.series->members.back()).bytes;
+  const uint64_t alone = analysis.retention().only_by(chain.series.members.back()).bytes;
   if (alone * 2 >= finding.bytes) return;
   std::vector<std::string> names;
   for (const Chain* other : together) {
-    const bool plain = other->series->example.text.find_first_of(".[") == std::string::npos;
-    if (other != &chain && !plain) names.push_back(analysis.label(*other->series));
+    const bool plain = other->series.example.text.find_first_of(".[") == std::string::npos;
+    if (other != &chain && !plain) names.push_back(analysis.label(other->series));
   }
   finding.also_held_by = merged_names(names);
   finding.frees_alone = alone;
@@ -286,8 +289,8 @@ void note_other_chains(const LeakAnalysis& analysis, const Chain& chain, const s
 LeakFinding chain_finding(const LeakAnalysis& analysis, const Chain& chain, const std::vector<Chain>& all) {
   const std::vector<const Chain*> together = together_with(chain, all);
   GraphGrowth graph = graph_growth(analysis, members_of(analysis, together));
-  const bool sum = is_sum(analysis, *chain.series), saved = saved_bytes_grow(graph);
-  LeakFinding finding = finding_of(analysis, *chain.series, graph, saved);
+  const bool sum = is_sum(analysis, chain.series), saved = saved_bytes_grow(graph);
+  LeakFinding finding = finding_of(analysis, chain.series, graph, saved);
   if (sum) {
     finding.advice = Advice::add_value;
     note_other_chains(analysis, chain, together, finding);
@@ -297,7 +300,7 @@ LeakFinding chain_finding(const LeakAnalysis& analysis, const Chain& chain, cons
   finding.advice = Advice::detach_state;
   for (const Chain* other : together) {
     if (other == &chain || !other->carried || !goes_on_without(analysis, *other, chain)) continue;
-    std::string label = analysis.label(*other->series);
+    std::string label = analysis.label(other->series);
     if (std::ranges::find(finding.holders, label) == finding.holders.end()) finding.holders.push_back(std::move(label));
   }
   return finding;

@@ -15,7 +15,8 @@ namespace {
 using format::ReferenceRole;
 using format::TensorFlag;
 
-constexpr uint64_t kMinCopy = 4 << 10;  // bytes of copies in another dtype
+constexpr uint64_t kMinCopy = 4 << 10;    // bytes of copies in another dtype
+constexpr uint64_t kMinStray = 64 << 10;  // of leaves that are in no optimizer, with their gradients
 
 const Reference* first_holder(const Dump& dump, uint32_t tensor) {
   for (const Reference& row : dump.references.of(tensor)) {
@@ -236,7 +237,8 @@ void find_stray_leaves(LeakAnalysis& analysis) {
     finding.evidence.push_back({FactKind::gradient_changes, {changes}, finding.holders.front()});
   }
   finding.tensors = std::move(stray);
-  analysis.add(std::move(finding));
+  // It stays as large as it is.
+  if (finding.bytes >= kMinStray) analysis.add_remark(Remark::Reason::does_not_grow, std::move(finding));
 }
 
 void find_two_dtypes(LeakAnalysis& analysis) {

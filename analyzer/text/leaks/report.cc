@@ -73,6 +73,8 @@ const char* reason_words(analyzer::Remark::Reason reason) {
       return "since two dumps do not tell what is filled once from what goes on: a third dump decides";
     case analyzer::Remark::Reason::waits_for_collector:
       return "since Python's garbage collector frees unreachable cycles when it comes to them (gc.collect())";
+    case analyzer::Remark::Reason::does_not_grow:
+      return "since it does not become more: a leaf with a gradient that is in no optimizer";
     case analyzer::Remark::Reason::seldom_larger:
       return "it is replaced by a larger one now and then, as a buffer that doubles when it is full; dumps further "
              "apart "

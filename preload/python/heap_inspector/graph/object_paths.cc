@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/heap_inspector/graph/object_paths.h"
 
+#include "python/objects.h"
+
 namespace tensorscope::python::heap_inspector {
 
 ObjectPaths::ObjectPaths(const ObjectGraph& graph, LookLimits& limits) : graph_(graph), limits_(limits) {
@@ -41,22 +43,33 @@ bool ObjectPaths::leads_to_class(uint32_t from) const {
   }
 }
 
+void ObjectPaths::lead(uint32_t from, uint32_t to) {
+  if (!queue_.push(to)) return limits_.memory_ran_out();
+  parent_[to] = from + kFirst;
+  depth_[to] = depth_[from] + 1;
+}
+
 bool ObjectPaths::spread() {
   for (; followed_ < queue_.size() && !limits_.reached(); ++followed_) {
     const uint32_t object = queue_[followed_];
     for (const uint32_t child : graph_.references(object)) {
       if (parent_[child] != kNone || limits_.reached()) continue;
-      if (graph_.kind(child) == Kind::type && !leads_to_class(object)) continue;
-      if (!queue_.push(child)) {
-        limits_.memory_ran_out();
-        break;
-      }
-      parent_[child] = object + kFirst;
-      depth_[child] = depth_[object] + 1;
+      if (graph_.kind(child) != Kind::type || leads_to_class(object)) lead(object, child);
     }
   }
   followed_ = queue_.size();
   return limits_.part_stop() == LookLimits::Stop::none;
+}
+
+bool ObjectPaths::spread_to_classes() {
+  for (size_t i = 0, end = queue_.size(); i < end && !limits_.reached(); ++i) {
+    const uint32_t object = queue_[i];
+    for (const uint32_t child : graph_.references(object)) {
+      const bool is_class = graph_.kind(child) == Kind::type && graph_.object(child) == type_of(graph_.object(object));
+      if (is_class && parent_[child] == kNone) lead(object, child);
+    }
+  }
+  return spread();
 }
 
 }  // namespace tensorscope::python::heap_inspector

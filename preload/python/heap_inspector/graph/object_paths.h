@@ -44,6 +44,8 @@ class ObjectPaths {
   void add(const Root& root);
   // Follows what was added. False: a limit was reached.
   bool spread();
+  // Leads from the objects that were reached to their classes, where nothing else has these.
+  bool spread_to_classes();
 
   bool reached(uint32_t object) const { return parent_[object] > kClosed; }
   bool unreached(uint32_t object) const { return parent_[object] == kNone; }
@@ -86,6 +88,7 @@ class ObjectPaths {
   };
 
   bool leads_to_class(uint32_t from) const;
+  void lead(uint32_t from, uint32_t to);
 
   const ObjectGraph& graph_;
   LookLimits& limits_;

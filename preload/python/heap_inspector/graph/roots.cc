@@ -2,6 +2,7 @@
 #include "python/heap_inspector/graph/roots.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -47,7 +48,8 @@ bool Roots::run(const std::vector<bool>& reachable, bool whole) {
   close_namespaces(reachable);
   return main_globals() && module_globals_of(false) && classes_of(false) && running_functions_of(false) &&
          module_globals_of(true) && classes_of(true) && running_functions_of(true) && contexts() && kept_for_exit() &&
-         autograd_nodes() && (!whole || (evaluations() && held_outside() && garbage(reachable)));
+         paths_.spread_to_classes() && autograd_nodes() &&
+         (!whole || (evaluations() && held_outside() && garbage(reachable)));
 }
 
 void Roots::find_modules() {
@@ -186,13 +188,20 @@ void Roots::find_classes(const std::vector<bool>& reachable) {
     const bool library = !own.contains(module);
     classes_.push_back({i, std::move(module), library, in_namespace[i]});
   }
+  std::map<std::pair<std::string_view, std::string_view>, PythonClass*> of_name;
+  for (PythonClass& each : classes_) {
+    if (each.in_namespace) continue;
+    const std::string_view name = short_name_of_class(gil_, graph_.object(each.object));
+    const auto [found, fresh] = of_name.try_emplace({each.module, name}, &each);
+    if (!fresh) each.several = found->second->several = true;
+  }
 }
 
 // What a function made comes after all globals, which may have it in a container.
 bool Roots::classes_of(bool library) {
   for (const PythonClass& each : classes_) {
     const bool last = each.library || !each.in_namespace;
-    if (last != library || limits_.reached()) continue;
+    if (last != library || each.several || limits_.reached()) continue;
     add(each.object, ReferenceRoot::class_, short_name_of_class(gil_, graph_.object(each.object)),
         each.module == "__main__" ? main_scope_ : each.module);
   }

@@ -3,7 +3,8 @@
 // now: globals of the main script, globals and classes of the program's own modules, variables of its running functions
 // from the outermost on, globals and classes of libraries, variables of their running functions, context variables,
 // what atexit keeps, autograd nodes, values that a running function is working with, what only the interpreter or C
-// code holds, and garbage. A class that a function made, and that something keeps, is no root but that thing's.
+// code holds, and garbage. A class that a function made, and that something keeps, is no root but that thing's; one
+// that it makes again and again is its objects'.
 //
 // Context: heap inspector.
 #pragma once
@@ -72,7 +73,8 @@ class Roots {
     uint32_t object;
     std::string module;
     bool library;
-    bool in_namespace;  // of a module, or of a class that is in one
+    bool in_namespace;     // of a module, or of a class that is in one
+    bool several = false;  // of one name, and in none: a function makes one at each call
   };
 
   void find_modules();

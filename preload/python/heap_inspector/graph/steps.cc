@@ -368,7 +368,9 @@ void Steps::describe_rest(Object* object, Kind kind, Wanted& wanted) {
     ReferenceEdge* step = wanted.find(graph_.object(child));
     if (!step) continue;
     const Kind to = graph_.kind(child);
-    if (is_shell(kind) && to != Kind::context) {
+    if (graph_.object(child) == type_of(object)) {
+      wanted.fill(step, ReferenceKind::attribute, "__class__");
+    } else if (is_shell(kind) && to != Kind::context) {
       wanted.fill(step, ReferenceKind::content);
     } else if (to == Kind::traceback && (kind == Kind::exception || kind == Kind::traceback)) {
       wanted.fill(step, ReferenceKind::traceback);
