@@ -212,6 +212,12 @@ void find_cpp_storage(LeakAnalysis& analysis) {
     if (!analysis.timeline().is_accumulating(growth) || !enough(growth.added_bytes(), growth.added())) continue;
     if (!place.tensors.empty() && analysis.explained(place.tensors)) continue;
     if (growth.added_bytes() == 0 && profiler_is_on(analysis.views())) continue;
+    // What came with the objects of a finding and lies in their C++ parts, as weights that were packed.
+    LeakFinding* with = analysis.finding_made_at(where);
+    if (with != nullptr && with->growth.added_bytes() >= growth.added_bytes()) {
+      with->evidence.push_back({FactKind::cpp_tensors, {place.tensors.size()}});
+      continue;
+    }
     LeakFinding finding;
     finding.kind = LeakKind::cpp_only;
     if (between_steps) finding.evidence.push_back({FactKind::of_ended_steps});

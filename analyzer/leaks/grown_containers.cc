@@ -155,7 +155,9 @@ std::vector<std::string> opaque_objects(const std::vector<View>& views) {
 
 std::vector<ContainerGrowth> containers_in_step(const std::vector<View>& views, const std::vector<uint64_t>& counts) {
   std::vector<ContainerGrowth> all = all_containers(views);
-  std::erase_if(all, [&](const ContainerGrowth& found) { return !in_step(found.cpp_objects, counts); });
+  std::erase_if(all, [&](const ContainerGrowth& found) {
+    return found.waits_for_collector() || !in_step(found.cpp_objects, counts);
+  });
   return innermost(all);
 }
 
@@ -177,7 +179,9 @@ bool grows_in_proportion(const ContainerGrowth& container, const std::vector<uin
 std::vector<ContainerGrowth> containers_in_proportion(const std::vector<View>& views,
                                                       const std::vector<uint64_t>& bytes) {
   std::vector<ContainerGrowth> all = all_containers(views);
-  std::erase_if(all, [&](const ContainerGrowth& found) { return !grows_in_proportion(found, bytes); });
+  std::erase_if(all, [&](const ContainerGrowth& found) {
+    return found.waits_for_collector() || !grows_in_proportion(found, bytes);
+  });
   return innermost(all);
 }
 

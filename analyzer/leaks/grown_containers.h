@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "dump_generated.h"
 #include "leaks/finding.h"
 #include "memory/grouping.h"
 
@@ -24,6 +25,8 @@ struct ContainerGrowth {
 
   // "train.py: pending (Future)"
   std::string name_with_cpp_type() const { return cpp_type.empty() ? short_name : short_name + " (" + cpp_type + ")"; }
+  // In a cycle that nothing refers to.
+  bool waits_for_collector() const { return format::ReferenceRoot(place.root) == format::ReferenceRoot::cycle; }
   int64_t added_bytes() const { return int64_t(bytes.back() - bytes.front()); }
 };
 

@@ -438,6 +438,13 @@ LeakFinding* LeakAnalysis::finding_with(Advice advice) {
   return found == findings_.end() ? nullptr : &*found;
 }
 
+LeakFinding* LeakAnalysis::finding_made_at(const std::string& where) {
+  const auto found = std::ranges::find_if(findings_, [&](const LeakFinding& finding) {
+    return finding.site != 0 && last().places.at(finding.site).where == where;
+  });
+  return found == findings_.end() ? nullptr : &*found;
+}
+
 bool profiler_is_on(const std::vector<View>& views) {
   return std::ranges::all_of(views, [](const View& view) { return !view.dump.references.profilers.empty(); });
 }

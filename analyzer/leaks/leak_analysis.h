@@ -70,6 +70,8 @@ class LeakAnalysis {
   // The first finding about this container, or about what it is in or has in it; null: there is none.
   LeakFinding* finding_of(const HolderPlace& container);
   LeakFinding* finding_with(Advice advice);
+  // The first whose memory was mostly allocated at this place.
+  LeakFinding* finding_made_at(const std::string& where);
   bool has_findings() const { return !findings_.empty(); }
   std::vector<LeakFinding> take_findings() { return std::move(findings_); }
   std::vector<Remark> take_remarks() { return std::move(remarks_); }

@@ -17,7 +17,7 @@ constexpr int64_t kMinEach = 8 * kMiB;   // in each of several intervals
 constexpr int64_t kMinEven = 1 * kMiB;   // likewise, where it is about the same in each
 constexpr int64_t kMinOnce = 64 * kMiB;  // in a single one
 // Likewise, where something is known to have it: what containers have is counted object by object.
-constexpr int64_t kMinExact = 128 << 10;
+constexpr int64_t kMinExact = 64 << 10;
 // Likewise, where nothing else grows; in children, too. What malloc and children have in healthy programs grew by 210
 // KiB at the most, and less in each interval.
 constexpr int64_t kMinAlone = 384 << 10;
@@ -257,7 +257,7 @@ std::optional<ContainerGrowth> garbage_that_grew(std::vector<ContainerGrowth>& c
   std::optional<ContainerGrowth> most;
   int64_t sum = 0;
   std::erase_if(containers, [&](const ContainerGrowth& container) {
-    if (format::ReferenceRoot(container.place.root) != format::ReferenceRoot::cycle) return false;
+    if (!container.waits_for_collector()) return false;
     if (!most) most = container;
     sum += container.added_bytes();
     return true;

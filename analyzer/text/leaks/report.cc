@@ -473,6 +473,18 @@ std::string first_of_children(const analyzer::OfChildren& children) {
 
 }  // namespace
 
+namespace {
+
+// What the same holder has outside of tensors.
+std::string outside_too(const LeakFinding& finding) {
+  const auto found = std::ranges::find(finding.evidence, FactKind::outside_growth, &Fact::kind);
+  if (found == finding.evidence.end()) return "";
+  const auto grew = int64_t(found->values.back() - std::min(found->values.front(), found->values.back()));
+  return fmt::format(", and {} outside of tensors", text::signed_bytes(grew));
+}
+
+}  // namespace
+
 std::string finding_headline(const LeakFinding& finding, const std::string& first_of_all) {
   const Growth& growth = finding.growth;
   const std::string first_dump = finding.of_children ? first_of_children(*finding.of_children) : first_of_all;
@@ -500,7 +512,8 @@ std::string finding_headline(const LeakFinding& finding, const std::string& firs
   if (finding.of_children) text += " in " + child_processes_phrase(*finding.of_children);
   if (growth.bytes.size() < 2 || (same(growth.bytes) && same(growth.count))) return text;
   if (about_bytes(finding)) {
-    return fmt::format("{}, {} since {}", text, text::signed_bytes(growth.added_bytes()), first_dump);
+    return fmt::format("{}, {}{} since {}", text, text::signed_bytes(growth.added_bytes()), outside_too(finding),
+                       first_dump);
   }
   const std::string counts = nodes ? "" : std::string(" ") + text::counts_phrase(finding.counts);
   return fmt::format("{}, {}{} since {}", text, text::signed_count(growth.added()), counts, first_dump);
