@@ -102,6 +102,26 @@ def test_another_phase_hides_no_leak(dumps):
     assert found["answer"]["growth"]["bytes"] < 0 < found["findings"][0]["growth"]["bytes"][1]
 
 
+def check(*dumps, status):
+    return harness.cli("check", *dumps, "--max-growth", "64K", status=status).stdout
+
+
+def test_check_judges_the_growth_that_leaks_says(by_process):
+    """What a running step has is none and hides none; a finding over the limit is named as `leaks` names it."""
+    dumps, child = by_process
+    within = check(dumps[0], dumps[2], status=0)
+    running = answer([dumps[0], dumps[2]], 0)["answer"]["growth"]["running_step"]
+    assert within.startswith("ok: ") and within.endswith(" of it in the running step: growth 0 B; +64.0 KiB allowed\n"), (within, running)
+    over = check(*dumps[3:5], status=1)
+    growth = answer(dumps[3:5], 1)["answer"]["growth"]
+    assert growth["lasting"] == growth["bytes"] - growth["running_step"] > 64 << 10 > 0 > growth["bytes"]
+    [headline] = [line for line in harness.cli("leaks", *dumps[3:5], status=1).stdout.splitlines() if line.startswith("1  ")]
+    assert over.startswith("too much growth: ") and "\nleaks: 1 finding" in over and "\n" + headline + "\n" in over, over
+    of_child = check(*dumps[-3:], *child, status=1)
+    children = answer([*dumps[-3:], *child], 1)["answer"]["growth"]["children"]
+    assert children >= 40 * 16 * 1024 * 4 and ", child processes +" in of_child and "decoded" in of_child, of_child
+
+
 def test_what_a_worker_keeps_is_a_finding_of_its_parent(by_process):
     parent, child = by_process
     found = answer([*parent[-3:], *child], 1)

@@ -78,7 +78,9 @@ Json shares_of(const analyzer::Leaks& leaks) {
           {"findings", leaks.growth.findings},
           {"remarks", leaks.growth.remarks},
           {"running_step", leaks.growth.running},
-          {"rest", leaks.growth.rest()}};
+          {"rest", leaks.growth.rest()},
+          {"children", leaks.growth.children},
+          {"lasting", leaks.growth.lasting()}};
 }
 
 Json ends_of(const analyzer::GrowthAtEnds& ends) {

@@ -124,13 +124,17 @@ def diff(before, after, top=10):
 
 
 def leaks(*dumps):
-    """What leaks, in dumps of one run: the answer of `tensorscope leaks --json`."""
+    """What leaks, in dumps of one run: the answer of `tensorscope leaks --json`; `growth_bytes`: of live memory without
+    what a running step has, None of one dump."""
     answer = _run("leaks", "--json", *_paths(dumps))
     found = answer["findings"]
     rows = [{"finding": each["title"], "bytes": each["bytes"], "held by": each["held_by"],
              "made at": (each["made_at"] or {}).get("where"), "look at": each["look_at"]} for each in found]
     headline = "{} finding{}".format(len(found), "" if len(found) == 1 else "s") if found else "nothing found"
-    return Answer("leaks", headline, answer, [("findings", ["finding", "bytes", "held by", "made at", "look at"], rows)] if rows else [])
+    growth = (answer["answer"]["growth"] or {}).get("lasting")
+    if growth is not None:
+        headline = "{}{}; {}".format("+" if growth >= 0 else "", _bytes(growth), headline)
+    return Answer("leaks", headline, {**answer, "growth_bytes": growth}, [("findings", ["finding", "bytes", "held by", "made at", "look at"], rows)] if rows else [])
 
 
 def oom(dump):

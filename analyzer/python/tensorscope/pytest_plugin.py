@@ -43,20 +43,28 @@ class _Dumps:
         self.recorder, self.paths = recorder, []
 
     def take(self):
-        """Live bytes now; 0 before torch is loaded."""
+        """None before torch is loaded."""
         gc.collect()
-        path = self.recorder.dump()
-        if not path:
+        self.paths.append(self.recorder.dump() or None)
+
+    def growth(self):
+        """Bytes by which memory grew since the dump before the last one, as `tensorscope leaks` says."""
+        before, now = self.paths[-2:]
+        if now is None:
             return 0
-        self.paths.append(path)
-        return query(path, "select live_bytes from dumps")[0]["live_bytes"]
+        return leaks(before, now)["growth_bytes"] if before else query(now, "select live_bytes from dumps")[0]["live_bytes"]
+
+    def leaks(self):
+        """What leaks in the last three dumps, None of fewer than two."""
+        paths = [path for path in self.paths[-3:] if path]
+        return leaks(*paths) if len(paths) > 1 else None
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         for path in self.paths:
-            if os.path.exists(path):
+            if path and os.path.exists(path):
                 os.remove(path)
 
 
@@ -85,23 +93,23 @@ def _again(item):
     item.obj(**{name: item.funcargs[name] for name in item._fixtureinfo.argnames})
 
 
-def _measured(item, dumps, before, limits):
+def _measured(item, dumps, limits):
     """What is wrong with what the test left behind, or None; it has run once."""
     most, findings = limits
-    now = dumps.take()
-    growth = now - before
-    runs = 1
+    dumps.take()
+    growth, runs = dumps.growth(), 1
     while runs < 3 and (findings is not None or (most is not None and growth > most)):
         _again(item)
-        runs, last = runs + 1, now
-        now = dumps.take()
-        growth = now - last
+        dumps.take()
+        growth, runs = dumps.growth(), runs + 1
     item.user_properties.append((_GROWTH, growth))
     if most is not None and growth > most:
-        return "the test left {} behind in its run {}; max_growth is {}".format(_bytes(growth), runs, _bytes(most))
+        found = dumps.leaks()
+        return "the test left {} behind in its run {}; max_growth is {}{}".format(
+            _bytes(growth), runs, _bytes(most), "\n{!r}".format(found) if found and found["findings"] else "")
     if findings is not None:
-        found = leaks(*dumps.paths[-3:]) if len(dumps.paths) >= 3 else {"findings": []}
-        if len(found["findings"]) > findings:
+        found = dumps.leaks()
+        if found and len(found["findings"]) > findings:
             return "more leaks than {}:\n{!r}".format(findings, found)
     return None
 
@@ -118,12 +126,12 @@ def pytest_pyfunc_call(pyfuncitem):
         yield
         return
     with _Dumps(recorder) as dumps:
-        before = dumps.take()
+        dumps.take()
         outcome = yield
         if outcome.excinfo is not None:
             return
         try:
-            problem = _measured(pyfuncitem, dumps, before, limits)
+            problem = _measured(pyfuncitem, dumps, limits)
             if problem:
                 pytest.fail(problem, pytrace=False)
         except BaseException as error:  # of pytest.fail, too, which is no Exception

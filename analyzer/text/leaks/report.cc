@@ -425,6 +425,16 @@ std::string leaks_text(analyzer::ComparedDumps& dumps, const Leaks& leaks, size_
   return out + "\n" + places_text(last, leaks, top, terminal);
 }
 
+std::string leaks_answer(const analyzer::ComparedDumps& dumps, const Leaks& leaks, const Terminal& terminal) {
+  const std::string first_dump = std::filesystem::path(dumps[0].dump.path).filename().string();
+  std::string out = text::wrap(summary_text(leaks), terminal.width, 2) + "\n";
+  for (size_t i = 0; i < leaks.findings.size(); ++i) {
+    const std::string headline = text::clean(text::finding_headline(leaks.findings[i], first_dump));
+    out += text::wrap(fmt::format("{}  {}", i + 1, headline), terminal.width, 3) + "\n";
+  }
+  return out;
+}
+
 std::string gaps_text(const analyzer::ComparedDumps& dumps) {
   const std::string last = gaps_of(dumps[dumps.size() - 1].dump);
   std::string text = last;

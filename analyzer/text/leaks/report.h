@@ -14,6 +14,9 @@ namespace tensorscope::text {
 std::string leaks_text(analyzer::ComparedDumps& dumps, const analyzer::Leaks& leaks, size_t top,
                        const text::Terminal& terminal);
 
+// The line under the title, and the findings' headlines with their numbers.
+std::string leaks_answer(const analyzer::ComparedDumps& dumps, const analyzer::Leaks& leaks, const Terminal& terminal);
+
 // What was not recorded, so that a finding may be missing and not absent; "" where all was.
 std::string gaps_text(const analyzer::ComparedDumps& dumps);
 
