@@ -74,12 +74,9 @@ Json grown_of(const analyzer::View& last, const analyzer::GrownPlace& grown) {
 
 Json shares_of(const analyzer::Leaks& leaks) {
   if (leaks.dumps < 2) return nullptr;
-  return {{"bytes", leaks.growth.all},
-          {"findings", leaks.growth.findings},
-          {"remarks", leaks.growth.remarks},
-          {"running_step", leaks.growth.running},
-          {"rest", leaks.growth.rest()},
-          {"children", leaks.growth.children},
+  return {{"bytes", leaks.growth.all},        {"findings", leaks.growth.findings},
+          {"remarks", leaks.growth.remarks},  {"running_step", leaks.growth.running},
+          {"rest", leaks.growth.rest()},      {"children", leaks.growth.children},
           {"lasting", leaks.growth.lasting()}};
 }
 
