@@ -20,6 +20,7 @@
 namespace tensorscope::stacks {
 Stack capture(uint64_t, HookFrame) { return {1, 1, nullptr}; }
 bool python_is_still(StackId) { return true; }
+bool python_runs_engine(StackId) { return false; }
 StackId capture_python_part() { return 1; }
 Stack capture_native_part(StackId python, uint64_t) { return {1, python}; }
 Stack capture_in_any_case() { return {}; }

@@ -95,6 +95,6 @@ def test_how_often_a_stray_gradient_was_accumulated(strays):
 
 def test_leaks_says_it_of_the_stray_leaf(strays):
     dump, _ = strays
-    found = json.loads(harness.cli("leaks", dump, "--json", status=None).stdout)["findings"]
-    stray = next(finding for finding in found if finding["kind"] == "stray-leaf")
+    found = json.loads(harness.cli("leaks", dump, "--json", status=None).stdout)["remarks"]
+    stray = next(remark for remark in found if remark["kind"] == "stray-leaf")
     assert any("in-place changes of the gradient of strays.py: " in row["what"] for row in stray["evidence"]), stray

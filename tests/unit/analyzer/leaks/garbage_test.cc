@@ -35,17 +35,20 @@ TEST(Garbage, AnUnreachableCycle) {
 }
 
 TEST(Garbage, ACycleAtExitMayHaveBeenInUseBefore) {
-  const auto advice = [](format::Trigger trigger) {
-    Dumps run(
+  const auto dumps_of = [](format::Trigger trigger, std::vector<int> steps) {
+    return Dumps(
         [&](Scene& scene) {
           scene.builder.trigger = trigger;
           scene.kept(10, kLarge, scene.site(8), "self.cache", ReferenceRoot::cycle);
         },
-        {1});
-    return run.only().advice;
+        steps);
   };
-  EXPECT_EQ(advice(format::Trigger::exit), Advice::cycle_at_exit);
-  EXPECT_EQ(advice(format::Trigger::signal), Advice::break_cycle);
+  Dumps alone = dumps_of(format::Trigger::exit, {1});
+  EXPECT_FALSE(alone.leaks.found());
+  ASSERT_EQ(alone.leaks.remarks.size(), 1u);
+  EXPECT_EQ(alone.leaks.remarks[0].reason, Remark::Reason::waits_for_collector);
+  EXPECT_EQ(dumps_of(format::Trigger::exit, {1, 2}).only().advice, Advice::cycle_at_exit);
+  EXPECT_EQ(dumps_of(format::Trigger::signal, {1}).only().advice, Advice::break_cycle);
 }
 
 TEST(Garbage, ACycleThroughTheContextOfACustomFunction) {

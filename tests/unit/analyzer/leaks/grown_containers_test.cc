@@ -115,7 +115,7 @@ TEST(GrownContainers, AreAFindingThoughNoAllocatorReportsTheirMemory) {
   };
   EXPECT_THAT(kinds(200 << 10), ElementsAre("process-memory"));
   EXPECT_THAT(kinds(20 << 10), ElementsAre("process-memory"));
-  EXPECT_THAT(kinds(10 << 10), IsEmpty());  // 100 KiB an interval
+  EXPECT_THAT(kinds(6 << 10), IsEmpty());  // 60 KiB an interval
 }
 
 TEST(GrownContainers, AreEvidenceAloneWhereTheyHaveLess) {

@@ -48,15 +48,34 @@ uint64_t leaf(Scene& scene, const std::string& text, const Leaf& what) {
   return serial;
 }
 
+constexpr int64_t kManyFloats = 16 << 10;
+
+// Whose they are; they stay as large as they are, so that they are no findings.
+std::vector<std::string> strays(const Dumps& run) {
+  std::vector<std::string> holders;
+  for (const Remark& remark : run.leaks.remarks) {
+    if (remark.what.kind == LeakKind::stray_leaf && remark.reason == Remark::Reason::does_not_grow)
+      holders.push_back(remark.what.holders.at(0));
+  }
+  return holders;
+}
+
 TEST(StrayLeaves, AParameterWithGradientThatNoOptimizerHas) {
   Dumps run(
+      [](Scene& scene) {
+        leaf(scene, "model.weight", {});
+        leaf(scene, "model.scale", {.optimized = false, .serial = 200, .floats = kManyFloats});
+      },
+      {1});
+  EXPECT_THAT(run.kinds(), ElementsAre());
+  EXPECT_THAT(strays(run), ElementsAre("model.scale"));
+  Dumps little(
       [](Scene& scene) {
         leaf(scene, "model.weight", {});
         leaf(scene, "model.scale", {.optimized = false, .serial = 200, .floats = 64});
       },
       {1});
-  ASSERT_THAT(run.kinds(), ElementsAre("stray-leaf"));
-  EXPECT_EQ(run.only().holders.at(0), "model.scale");
+  EXPECT_THAT(strays(little), ElementsAre());
 }
 
 // What a compiler keeps as an example of a parameter has no memory, and so has its gradient.
@@ -64,7 +83,7 @@ TEST(StrayLeaves, OfNoMemoryAreNone) {
   Dumps run(
       [](Scene& scene) {
         leaf(scene, "model.weight", {});
-        TensorSpec fake = scene.plain(200, 64, scene.site(3));
+        TensorSpec fake = scene.plain(200, kManyFloats, scene.site(3));
         fake.storage_base = 0;
         fake.flags = kTrained;
         fake.grad = Scene::address(100);
@@ -73,11 +92,11 @@ TEST(StrayLeaves, OfNoMemoryAreNone) {
         scene.object(serial, false, true);
       },
       {1});
-  EXPECT_THAT(run.kinds(), ElementsAre());
+  EXPECT_THAT(strays(run), ElementsAre());
 }
 
 TEST(StrayLeaves, WithoutAnOptimizerNothingIsStray) {
-  EXPECT_THAT(Dumps([](Scene& scene) { leaf(scene, "model.weight", {.optimized = false}); }, {1}).kinds(),
+  EXPECT_THAT(strays(Dumps([](Scene& scene) { leaf(scene, "model.weight", {.optimized = false}); }, {1})),
               ElementsAre());
 }
 
@@ -85,10 +104,10 @@ TEST(StrayLeaves, FrozenOnesHaveNoGradient) {
   Dumps run(
       [](Scene& scene) {
         leaf(scene, "model.weight", {});
-        leaf(scene, "model.frozen", {.gradient = false, .optimized = false, .serial = 200, .floats = 64});
+        leaf(scene, "model.frozen", {.gradient = false, .optimized = false, .serial = 200, .floats = kManyFloats});
       },
       {1});
-  EXPECT_THAT(run.kinds(), ElementsAre());
+  EXPECT_THAT(strays(run), ElementsAre());
 }
 
 TEST(StrayLeaves, APlainLeafHasToOutliveAStep) {
@@ -98,13 +117,13 @@ TEST(StrayLeaves, APlainLeafHasToOutliveAStep) {
       const uint64_t state = scene.kept(400, 2048, scene.site(4), "SGD.state['weight'].momentum_buffer");
       scene.held(state, "SGD.state['weight'].momentum_buffer", ReferenceRoot::global, ReferenceRole::optimizer_state);
       const uint64_t at = new_each_step ? testing::serial_at(scene.steps(), 1) : serial;
-      leaf(scene, "x", {.optimized = false, .parameter = false, .serial = at, .floats = 64});
+      leaf(scene, "x", {.optimized = false, .parameter = false, .serial = at, .floats = kManyFloats});
     };
   };
-  EXPECT_THAT(Dumps(input(0, true), {1}).kinds(), ElementsAre());
-  EXPECT_THAT(Dumps(input(0, true), {1, 2}).kinds(), ElementsAre());
-  EXPECT_THAT(Dumps(input(200, false), {1}).kinds(), ElementsAre("stray-leaf"));
-  EXPECT_THAT(Dumps(input(900, false), {1, 2}).kinds(), ElementsAre("stray-leaf"));
+  EXPECT_THAT(strays(Dumps(input(0, true), {1})), ElementsAre());
+  EXPECT_THAT(strays(Dumps(input(0, true), {1, 2})), ElementsAre());
+  EXPECT_THAT(strays(Dumps(input(200, false), {1})), ElementsAre("train.py: x"));
+  EXPECT_THAT(strays(Dumps(input(900, false), {1, 2})), ElementsAre("train.py: x"));
 }
 
 TEST(StrayLeaves, AnOptimizersCopyInAnotherDtypeCounts) {
