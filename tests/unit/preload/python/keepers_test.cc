@@ -19,11 +19,13 @@ constexpr uint64_t kEach = 16;  // the collector's header: such an object has no
 // Objects of which 0 is a root.
 class KeepersTest : public ::testing::Test {
  protected:
-  const Keepers& read(const std::vector<uint32_t>& roots = {0}) {
+  const Keepers& read(const std::vector<uint32_t>& roots = {0}, const std::vector<uint32_t>& garbage = {}) {
     const char* detail = "";
     EXPECT_TRUE(objects_.read(graph_, detail));
     paths_.emplace(graph_, never());
     for (const uint32_t root : roots) paths_->add({root, ReferenceRoot::global, "name", "train.py"});
+    EXPECT_TRUE(paths_->spread());
+    for (const uint32_t root : garbage) paths_->add({root, ReferenceRoot::cycle, "name", "Node"});
     EXPECT_TRUE(paths_->spread());
     keepers_.emplace(graph_, *paths_, never());
     EXPECT_TRUE(keepers_->run());
@@ -89,16 +91,33 @@ TEST_F(KeepersTest, AMeetingMovesUpAfterAnother) {
   EXPECT_EQ(keepers.bytes(2), kEach);
 }
 
-TEST_F(KeepersTest, WhatTwoRootsLeadToIsNobodys) {
+// It counts with the one by which it is named: the first.
+TEST_F(KeepersTest, WhatTwoRootsLeadToNoneKeepsAlone) {
   objects_.add_many(4);
   objects_.refer(0, 2);
   objects_.refer(1, 2);
   objects_.refer(2, 3);
   const Keepers& keepers = read({0, 1});
   EXPECT_EQ(keepers.keeper(2), kNoObject);
+  EXPECT_EQ(keepers.owner(2), 0u);
   EXPECT_EQ(keepers.keeper(3), 2u);
-  EXPECT_EQ(keepers.bytes(0), kEach);
+  EXPECT_EQ(keepers.owner(0), kNoObject);
+  EXPECT_EQ(keepers.bytes(0), 3 * kEach);
+  EXPECT_EQ(keepers.bytes(1), kEach);
   EXPECT_EQ(keepers.bytes(2), 2 * kEach);
+}
+
+// Object 1 is a cycle that nothing refers to.
+TEST_F(KeepersTest, GarbageKeepsNothingThatIsInUse) {
+  objects_.add_many(4);
+  objects_.refer(0, 2);
+  objects_.refer(1, 1);
+  objects_.refer(1, 2);
+  objects_.refer(1, 3);
+  const Keepers& keepers = read({0}, {1});
+  EXPECT_EQ(keepers.keeper(2), 0u);
+  EXPECT_EQ(keepers.keeper(3), 1u);
+  EXPECT_EQ(keepers.bytes(0), 2 * kEach);
 }
 
 }  // namespace
