@@ -105,29 +105,6 @@ std::vector<uint64_t> with_graph(const LeakAnalysis& analysis, const Series& ser
   return counts;
 }
 
-void find_in_containers(LeakAnalysis& analysis) {
-  for (const Series& series : analysis.containers()) {
-    const std::vector<uint32_t>& members = series.members.back();
-    const auto newest = std::find_if(members.rbegin(), members.rend(),
-                                     [&](uint32_t tensor) { return analysis.retention().node_of(tensor) != kNoNode; });
-    if (newest == members.rend() || analysis.explained(members)) continue;
-    GraphGrowth graph = graph_growth(analysis, series.members);
-    if (!grows(graph.nodes.count)) continue;
-    const bool saved = saved_bytes_grow(graph);
-    // What it holds itself is more than what is behind it: a container that grows, whatever led there.
-    const uint64_t nodes = growth_of(graph.nodes.count) * kObjectBytes;
-    const uint64_t behind = saved ? std::max(growth_of(only_saved(graph)), growth_of(graph.saved)) : 0;
-    if (growth_of(graph.own) > behind + nodes || (!saved && growth_of(graph.own) >= kMinGrowth)) continue;
-    LeakFinding finding = finding_of(analysis, series, graph, saved);
-    finding.evidence.insert(finding.evidence.begin(), {FactKind::tensors_with_grad_fn, with_graph(analysis, series),
-                                                       std::string(class_of(analysis.last().dump, *newest))});
-    // What a function's closure has is not the program's to detach: the function goes, or stays.
-    const bool in_function = series.form.starts_with("closure of ") || series.form.starts_with("default of ");
-    finding.advice = in_function ? Advice::bound_container : Advice::keep_value;
-    analysis.add(std::move(finding), graph.last_nodes);
-  }
-}
-
 // Those of its members that have a graph: a dict of sums may have detached ones, too.
 Series those_with_graph(const LeakAnalysis& analysis, const Series& series) {
   Series result = series;
@@ -271,6 +248,8 @@ bool goes_on_without(const LeakAnalysis& analysis, const Chain& chain, const Cha
   return false;
 }
 
+bool is_plain(const Chain& chain) { return chain.series.example.text.find_first_of(".[") == std::string::npos; }
+
 // Attributes and entries that lead to the same graph, as a mean that was computed from the sum: what stays where it is
 // until something else is assigned. A plain variable of the step is assigned anew in the next.
 void note_other_chains(const LeakAnalysis& analysis, const Chain& chain, const std::vector<const Chain*>& together,
@@ -279,11 +258,51 @@ void note_other_chains(const LeakAnalysis& analysis, const Chain& chain, const s
   if (alone * 2 >= finding.bytes) return;
   std::vector<std::string> names;
   for (const Chain* other : together) {
-    const bool plain = other->series.example.text.find_first_of(".[") == std::string::npos;
-    if (other != &chain && !plain) names.push_back(analysis.label(other->series));
+    if (other != &chain && !is_plain(*other)) names.push_back(analysis.label(other->series));
   }
   finding.also_held_by = merged_names(names);
   finding.frees_alone = alone;
+}
+
+// The same of a container of losses: a mean that is computed from all of them, say.
+void note_chains_beside(const LeakAnalysis& analysis, const std::vector<uint32_t>& members,
+                        const std::vector<uint32_t>& last_nodes, LeakFinding& finding) {
+  const uint64_t alone = analysis.retention().only_by(members).bytes;
+  if (alone * 2 >= finding.bytes) return;
+  const std::unordered_set<uint32_t> nodes(last_nodes.begin(), last_nodes.end());
+  std::vector<std::string> names;
+  for (const Chain& other : chains(analysis)) {
+    const auto shared =
+        std::ranges::count_if(other.graph.last_nodes, [&](uint32_t node) { return nodes.contains(node); });
+    if (size_t(shared) * 2 > nodes.size() && !is_plain(other)) names.push_back(analysis.label(other.series));
+  }
+  if (names.empty()) return;
+  finding.also_held_by = merged_names(names);
+  finding.frees_alone = alone;
+}
+
+void find_in_containers(LeakAnalysis& analysis) {
+  for (const Series& series : analysis.containers()) {
+    const std::vector<uint32_t>& members = series.members.back();
+    const auto newest = std::find_if(members.rbegin(), members.rend(),
+                                     [&](uint32_t tensor) { return analysis.retention().node_of(tensor) != kNoNode; });
+    if (newest == members.rend() || analysis.explained(members)) continue;
+    GraphGrowth graph = graph_growth(analysis, series.members);
+    if (!grows(graph.nodes.count)) continue;
+    const bool saved = saved_bytes_grow(graph);
+    // What it holds itself is more than what is behind it: a container that grows, whatever led there.
+    const uint64_t nodes = growth_of(graph.nodes.count) * kObjectBytes;
+    const uint64_t behind = saved ? std::max(growth_of(only_saved(graph)), growth_of(graph.saved)) : 0;
+    if (growth_of(graph.own) > behind + nodes || (!saved && growth_of(graph.own) >= kMinGrowth)) continue;
+    LeakFinding finding = finding_of(analysis, series, graph, saved);
+    finding.evidence.insert(finding.evidence.begin(), {FactKind::tensors_with_grad_fn, with_graph(analysis, series),
+                                                       std::string(class_of(analysis.last().dump, *newest))});
+    // What a function's closure has is not the program's to detach: the function goes, or stays.
+    const bool in_function = series.form.starts_with("closure of ") || series.form.starts_with("default of ");
+    finding.advice = in_function ? Advice::bound_container : Advice::keep_value;
+    note_chains_beside(analysis, members, graph.last_nodes, finding);
+    analysis.add(std::move(finding), graph.last_nodes);
+  }
 }
 
 LeakFinding chain_finding(const LeakAnalysis& analysis, const Chain& chain, const std::vector<Chain>& all) {

@@ -92,7 +92,7 @@ Grown parts_that_grew(const std::vector<ProcessMemory>& memory) {
 
 // What a thread has of its own beside its stack (malloc's arena, thread-locals) stays as long as it lives.
 bool grows_with_threads(LeakFinding& finding, const std::vector<View>& views) {
-  constexpr uint64_t kMostEach = 512 << 10;
+  constexpr uint64_t kMostEach = 2 << 20;
   std::vector<uint64_t> threads;
   for (const View& view : views) threads.push_back(uint64_t(std::ranges::count_if(view.dump.threads, &Thread::alive)));
   if (!in_proportion(threads, finding.growth.bytes)) return false;
@@ -140,6 +140,20 @@ class HolderGrowth {
     held_.bytes.assign(dumps, 0);
   }
   bool full() const { return finding_.holders.size() == kMost; }
+
+  // What is allocated with the objects of one holder and Python does not count, as malloc's own words and buffers of
+  // extensions, where that is little and as even as they are.
+  void add_uncounted(const std::vector<uint64_t>& whole) {
+    constexpr int64_t kLeast = 256 << 10, kQuarter = 4;
+    std::vector<int64_t> rest;
+    for (size_t i = 0; i < whole.size(); ++i) {
+      const auto more = [i](const std::vector<uint64_t>& bytes) { return int64_t(bytes[i]) - int64_t(bytes[0]); };
+      rest.push_back(more(whole) - more(held_.bytes));
+    }
+    const bool little = rest.back() * kQuarter <= int64_t(whole.back()) - int64_t(whole.front());
+    if (finding_.holders.size() != 1 || !little || rest.back() < kLeast || !grows_very_evenly(rest)) return;
+    for (size_t i = 0; i < rest.size(); ++i) held_.bytes[i] += uint64_t(std::max<int64_t>(0, rest[i]));
+  }
   int64_t added_bytes() const { return held_.added_bytes(); }
 
   void add(const ContainerGrowth& container) {
@@ -194,7 +208,10 @@ void name_holders(LeakFinding& finding, const std::vector<View>& views, const st
     finding.advice = Advice::bound_cpp_objects;
     return;
   }
-  if (rest * 2 <= all) return holders.take_growth();
+  if (rest * 2 <= all) {
+    holders.add_uncounted(finding.growth.bytes);
+    return holders.take_growth();
+  }
   finding.holders.clear();
   name_cpp_objects(finding, views);
 }
@@ -239,6 +256,12 @@ bool name_holders_of_one_interval(LeakFinding& finding, const std::vector<View>&
 bool is_of_another_finding(LeakAnalysis& analysis, const LeakFinding& finding) {
   if (finding.advice == Advice::end_threads) {
     LeakFinding* other = analysis.finding_with(Advice::end_threads);
+    if (other != nullptr) other->evidence.push_back({FactKind::outside_growth, finding.growth.bytes});
+    if (other != nullptr) return true;
+  }
+  // C++ code that keeps tensors which nobody else has keeps its own objects with them.
+  if (finding.holders.empty() || finding.advice == Advice::empty_opaque_objects) {
+    LeakFinding* other = analysis.finding_with(Advice::bound_cpp);
     if (other != nullptr) other->evidence.push_back({FactKind::outside_growth, finding.growth.bytes});
     if (other != nullptr) return true;
   }

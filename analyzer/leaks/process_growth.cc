@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "leaks/process_growth.h"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 
@@ -170,6 +171,8 @@ std::vector<ProcessMemory> comparable_memory(const std::vector<View>& views) {
     if (!python) one.python = one.python_kept = 0;
     if (!mappings) one.copied = 0;
   }
+  // Objects that go away are no growth of what is left.
+  for (size_t i = 1; i < memory.size(); ++i) memory[i].objects = std::max(memory[i].objects, memory[i - 1].objects);
   return memory;
 }
 

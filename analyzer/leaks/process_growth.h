@@ -45,7 +45,7 @@ struct ProcessMemory {
 // Bytes of malloc's that torch's CPU allocator got.
 int64_t heap_of_torch(const Dump& dump);
 ProcessMemory process_memory(const View& view);
-// One a dump; a part that not every dump knows is 0 in all of them.
+// One a dump; a part that not every dump knows is 0 in all of them, and objects never become fewer.
 std::vector<ProcessMemory> comparable_memory(const std::vector<View>& views);
 
 struct ProcessGrowth {

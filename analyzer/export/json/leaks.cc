@@ -106,7 +106,7 @@ std::string leaks_json(const std::vector<analyzer::View>& views, const analyzer:
       {"over_the_run", leaks.trend.known ? run_growth_json(leaks.trend.device, leaks.trend.growth) : Json()},
       {"process_grew", leaks.process.told},
       {"process", facts_of(leaks.process.parts)},
-      {"process_look_at", text_or_null(text::process_advice(leaks.process))},
+      {"process_look_at", text_or_null(text::process_advice(leaks))},
       {"passing_cycles", std::move(passing)}};
   std::vector<Json> findings, remarks, places, unclear, suspects, replaced;
   for (const analyzer::GrownPlace& grown : leaks.unclear) unclear.push_back(grown_of(last, grown));

@@ -100,9 +100,12 @@ std::string fact_phrase(const Fact& fact) {
   }
 }
 
-std::string process_advice(const analyzer::ProcessGrowth& growth) {
-  const bool kept_free = growth.grew_most == FactKind::malloc_free || growth.grew_most == FactKind::python_free;
-  if (kept_free && !growth.told) return "";  // a little of that is everywhere
+std::string process_advice(const analyzer::Leaks& leaks) {
+  const analyzer::ProcessGrowth& growth = leaks.process;
+  // A little of that is everywhere, and beside a leak it is no answer.
+  const bool kept_free = growth.grew_most == FactKind::malloc_free || growth.grew_most == FactKind::python_free ||
+                         growth.grew_most == FactKind::profiler;
+  if (kept_free && (!growth.told || leaks.found())) return "";
   if (growth.grew_most) return process_advice(*growth.grew_most);
   return growth.told ? "malloc's statistics are not known, so that it is not known how much of this was allocated" : "";
 }

@@ -22,7 +22,7 @@ std::string advice_phrase(const analyzer::GrownPlace& grown);
 // The label of a number, or all there is to say where a fact has none.
 std::string fact_phrase(const analyzer::Fact& fact);
 // What to do about the part of the process's memory that grew most; "" where none did.
-std::string process_advice(const analyzer::ProcessGrowth& growth);
+std::string process_advice(const analyzer::Leaks& leaks);
 const char* process_advice(analyzer::FactKind part);
 
 }  // namespace tensorscope::text

@@ -344,7 +344,7 @@ std::string process_text(const Leaks& leaks, const Terminal& terminal) {
     table.row({text::signed_bytes(growth), values_text(part), text::fact_phrase(part)});
   }
   std::string out = "\n" + text::wrap("memory of the process", terminal.width, 2) + "\n" + table.text(terminal);
-  add_labelled(out, "what to do", text::process_advice(leaks.process), terminal, Style::plain);
+  add_labelled(out, "what to do", text::process_advice(leaks), terminal, Style::plain);
   return out;
 }
 

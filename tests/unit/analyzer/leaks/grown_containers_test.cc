@@ -53,7 +53,9 @@ TEST(GrownContainers, HoldWhatGrewOutsideTensors) {
   ASSERT_THAT(dumps.kinds(), ElementsAre("process-memory"));
   const LeakFinding& finding = dumps.only();
   EXPECT_THAT(finding.holders, ElementsAre("train.py: rows (list)"));
-  EXPECT_EQ(finding.growth.bytes, (std::vector<uint64_t>{3800 << 10, 7600 << 10, 11400 << 10}));
+  // With the little that malloc has for each row and Python does not count.
+  constexpr uint64_t kFirst = 3800 << 10;
+  EXPECT_EQ(finding.growth.bytes, (std::vector<uint64_t>{kFirst, kFirst + 4 * kMebibyte, kFirst + 8 * kMebibyte}));
   EXPECT_EQ(finding.growth.count, (std::vector<uint64_t>{1000, 2000, 3000}));
   EXPECT_EQ(finding.advice, Advice::bound_container);
   const auto rest = std::find_if(finding.evidence.begin(), finding.evidence.end(),
@@ -78,7 +80,9 @@ TEST(GrownContainers, AProfilerThatIsOnKeepsWhatItSaw) {
   ASSERT_THAT(dumps.kinds(), ElementsAre("process-memory"));
   EXPECT_THAT(dumps.only().holders, ElementsAre("train.py: prof.profiler (profiler of torch, which is on)"));
   EXPECT_EQ(dumps.only().advice, Advice::stop_profiler);
-  EXPECT_THAT(profiled(false).kinds(), ::testing::SizeIs(2));
+  Dumps off = profiled(false);
+  ASSERT_THAT(off.kinds(), ElementsAre("cpp-only"));
+  EXPECT_THAT(off.only().evidence, ::testing::Contains(::testing::Field(&Fact::kind, FactKind::outside_growth)));
 }
 
 // Figures, of which C code has as much as Python: what is not known grows as their objects do.
