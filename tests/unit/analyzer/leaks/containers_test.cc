@@ -740,6 +740,22 @@ TEST(Containers, StorageThatOnlyCppHolds) {
   EXPECT_THAT(Dumps([&](Scene& scene) { cpp(scene, scene.steps() - 5); }).kinds(), ElementsAre());
 }
 
+// Weights that a model packs into an object of C++: they come where its others do.
+TEST(Containers, StorageThatOnlyCppHoldsBelongsToWhatComesWithIt) {
+  const auto dumps_of = [](uint32_t line) {
+    return Dumps([line](Scene& scene) {
+      for (int step = 1; step <= scene.steps(); ++step) {
+        scene.kept(serial_at(step, 10), 4096, scene.site(12), "models[" + std::to_string(step) + "].bias");
+        scene.add(scene.plain(serial_at(step, 20), 2048, scene.site(line)));
+      }
+    });
+  };
+  Dumps same = dumps_of(12);
+  ASSERT_THAT(same.kinds(), ElementsAre("container"));
+  EXPECT_THAT(same.only().evidence, ::testing::Contains(::testing::Field(&Fact::kind, FactKind::cpp_tensors)));
+  EXPECT_THAT(dumps_of(40).kinds(), ElementsAre("container", "cpp-only"));
+}
+
 TEST(Containers, WithoutPhaseTwoNothingIsSaidToBeHeldByCpp) {
   Dumps run([](Scene& scene) {
     scene.builder.has_references = scene.builder.has_graph = false;

@@ -106,6 +106,46 @@ TEST(KeptGraphs, ARunningSumOfLosses) {
   EXPECT_EQ(run.only().growth.bytes, (std::vector<uint64_t>{10 * 4096 + 4, 20 * 4096 + 4, 30 * 4096 + 4}));
 }
 
+// Sums of several things in one dict, of which one has a graph.
+TEST(KeptGraphs, ARunningSumAmongDetachedOnes) {
+  Dumps run([](Scene& scene) {
+    const uint32_t site = scene.site(57), forward = scene.site(31, "forward");
+    uint32_t sum = scene.node(serial_at(0, 1), kAdd);
+    for (int step = 1; step <= scene.steps(); ++step) {
+      const uint32_t tanh = scene.node(serial_at(step, 10), kTanh);
+      scene.saved(serial_at(step, 20), 1024, forward, tanh);
+      sum = scene.node(serial_at(step, 30), kAdd, {sum, tanh});
+    }
+    scene.kept(serial_at(scene.steps(), 40), 1, site, "sums['train']");
+    scene.kept(serial_at(scene.steps(), 41), 1, site, "sums['count']");
+    with_graph(scene, serial_at(scene.steps(), 42), sum, site, "sums['validation']");
+  });
+  ASSERT_THAT(run.kinds(), ElementsAre("accumulated-graph"));
+  EXPECT_EQ(run.only().holders.at(0), "train.py: sums['validation']");
+}
+
+// A mean of all losses beside the list that has each.
+TEST(KeptGraphs, AMeanOfLossesThatAreKept) {
+  const auto run_with = [](const std::string& mean) {
+    return Dumps([mean](Scene& scene) {
+      const uint32_t site = scene.site(57), forward = scene.site(31, "forward");
+      uint32_t sum = scene.node(serial_at(0, 1), kAdd);
+      for (int step = 1; step <= scene.steps(); ++step) {
+        const uint32_t loss = step_graph(scene, step, forward);
+        with_graph(scene, serial_at(step, 40), loss, site, "history.data[" + std::to_string(step - 1) + "]");
+        sum = scene.node(serial_at(step, 50), kAdd, {sum, loss});
+      }
+      with_graph(scene, serial_at(scene.steps(), 60), sum, site, mean);
+    });
+  };
+  Dumps attribute = run_with("history.mean");
+  ASSERT_THAT(attribute.kinds(), ElementsAre("accumulated-graph"));
+  EXPECT_THAT(attribute.only().holders, ElementsAre("train.py: history.data[0..29]"));
+  EXPECT_EQ(attribute.only().also_held_by, "train.py: history.mean");
+  EXPECT_LT(attribute.only().frees_alone, 4096u);
+  EXPECT_EQ(run_with("mean").only().also_held_by, "");
+}
+
 // A mean that is computed from the sum leads to its graph as well; a variable of the step is assigned anew.
 TEST(KeptGraphs, AMeanOfARunningSum) {
   const auto run_with = [](const std::string& mean) {

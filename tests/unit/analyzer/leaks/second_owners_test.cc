@@ -55,6 +55,35 @@ TEST(SecondOwners, OfTwoContainersBelowOneKey) {
   EXPECT_EQ(dumps_of("nodes (key).meta['seen']", "").only().also_held_by, "");
 }
 
+// Nodes that know their parents: another one with the same parent keeps all before it.
+TEST(SecondOwners, OfLinkedObjectsReachTheirHead) {
+  Dumps dumps([](Scene& scene) {
+    std::string text = "root";
+    for (int step = scene.steps(); step >= 1; --step) {
+      text += ".parent";
+      const uint64_t made = scene.add(scene.plain(serial_at(step, 10), 4096, scene.site(12)));
+      scene.held_in_shared(made, text + ".board", "root.parent", {"child.parent"});
+      scene.object(made);
+    }
+  });
+  ASSERT_THAT(dumps.kinds(), ElementsAre("container"));
+  EXPECT_THAT(dumps.only().holders.at(0), ::testing::HasSubstr("root.parent*"));
+  EXPECT_EQ(dumps.only().also_held_by, "train.py: child.parent");
+  EXPECT_EQ(dumps.only().frees_alone, 0u);
+}
+
+// A tree beside a set of the same things: each is somewhere else in it. A list of the last few keeps few.
+TEST(SecondOwners, AreWhatLeadsToNearlyAll) {
+  Dumps dumps = run([](Scene& scene, uint64_t serial, int step) {
+    std::string text = "intervals.tree";
+    for (int bit = 1; bit <= step; bit *= 2) text += (step & bit) != 0 ? ".left" : ".right";
+    scene.held(serial, text + ".items{Interval}");
+    if (step > scene.steps() - 3) scene.held(serial, entry("recent", step));
+  });
+  ASSERT_THAT(dumps.kinds(), ElementsAre("container"));
+  EXPECT_EQ(dumps.only().also_held_by, "train.py: intervals.tree");
+}
+
 // A key's closure and what the dict has for it.
 TEST(SecondOwners, AreNoKeysOfTheDict) {
   Dumps dumps([](Scene& scene) {
