@@ -151,6 +151,21 @@ std::string owner_of(const std::string& form) {
   return container.substr(0, container.find_last_not_of("[{.") + 1);
 }
 
+std::string nearest_to_root(std::string_view text) {
+  bool in_function = false;
+  for (const std::string_view prefix : {"closure of ", "default of "}) {
+    while (text.starts_with(prefix)) {
+      text.remove_prefix(prefix.size());
+      in_function = true;
+    }
+  }
+  const size_t function = in_function ? text.find(": ") : std::string_view::npos;
+  text = text.substr(0, function);
+  const size_t variable = text.find_first_of(".[{");
+  if (variable == std::string_view::npos || text[variable] != '.') return std::string(text.substr(0, variable));
+  return std::string(text.substr(0, text.find_first_of(".[{", variable + 1)));
+}
+
 std::string without_variable_of_function(const std::string& text) {
   for (const std::string_view prefix : {"closure of ", "default of "}) {
     const size_t end = text.rfind(": ");

@@ -33,6 +33,10 @@ std::string container_of(const std::string& form);
 // "cache.*").
 std::string owner_of(const std::string& form);
 
+// "timeline.top_node" of "timeline.top_node.left.items{Interval}", "transform" of "closure of closure of transform:
+// inner: noise": what a variable is or its object has, on the way.
+std::string nearest_to_root(std::string_view text);
+
 // "jobs[3]" of "closure of jobs[3]: batch" and of "default of jobs[3]: batch": the function that has the variable.
 // Other texts as they are.
 std::string without_variable_of_function(const std::string& text);

@@ -5,9 +5,11 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "dump/sort_by_serial.h"
+#include "leaks/forms.h"
 #include "leaks/larger_inputs.h"
 #include "leaks/leak_analysis.h"
 
@@ -255,11 +257,54 @@ void join_attribute(LeakFinding& whole, LeakFinding part) {
   std::ranges::sort(whole.tensors);
 }
 
+// What nearly all of these tensors are reached from, by a variable or what its object has; "" where nothing is.
+std::string common_owner(const LeakAnalysis& analysis, const std::vector<uint32_t>& tensors) {
+  constexpr size_t kSmallPart = 8;
+  std::map<std::string, std::set<uint32_t>> reached;
+  const References& references = analysis.last().dump.references;
+  for (const uint32_t tensor : tensors) {
+    for (const Reference& row : references.of(tensor)) {
+      if (!keeps(references, row)) continue;
+      Reference owner = row;
+      owner.text = nearest_to_root(row.text);
+      if (owner.text == row.text) continue;  // one tensor, perhaps of one of several calls
+      reached[owner.line()].insert(tensor);
+    }
+  }
+  const auto most = std::ranges::max_element(reached, {}, [](const auto& each) { return each.second.size(); });
+  if (most == reached.end() || (tensors.size() - most->second.size()) * kSmallPart > tensors.size()) return "";
+  return most->first;
+}
+
+// What piles up in something whose parts have no name that they share: a list of linked objects of C, a tree,
+// functions that wrap each other.
+std::optional<LeakFinding> piled_up(const LeakAnalysis& analysis, const GrownPlace& grown) {
+  const bool asked = !grown.in_place && grown.counts && grown.finding == kNone && !grown.holder_unknown;
+  if (!asked || analysis.timeline().weak() || grown.held_by != Holder::Kind::python) return std::nullopt;
+  LeakFinding finding;
+  finding.tensors = fresh(analysis, grown.place);
+  const std::string owner = common_owner(analysis, finding.tensors);
+  if (owner.empty()) return std::nullopt;
+  finding.holders = {owner};
+  finding.advice = Advice::bound_earlier_data;
+  finding.growth = grown.place.growth;
+  finding.bytes = finding.growth.bytes.back();
+  finding.site = grown.place.site;
+  finding.evidence = {{FactKind::entries, finding.growth.count}};
+  std::ranges::sort(finding.tensors);
+  return finding;
+}
+
 // Keys and values of one cache are replaced together: one leak.
 void add_findings_of_places(const LeakAnalysis& analysis, Leaks& leaks) {
   const size_t before = leaks.findings.size();
   std::vector<std::set<HolderPlace>> owners;
   for (GrownPlace& grown : leaks.places) {
+    if (std::optional<LeakFinding> finding = piled_up(analysis, grown)) {
+      owners.emplace_back();
+      grown.finding = uint32_t(leaks.findings.size());
+      leaks.findings.push_back(std::move(*finding));
+    }
     if (!is_finding(grown)) continue;
     std::set<HolderPlace> own = owners_of(analysis, grown.place.tensors);
     const auto same =

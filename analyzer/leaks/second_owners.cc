@@ -104,13 +104,6 @@ void each_other_way(const References& references, const Reference& row, const Ow
   }
 }
 
-// "timeline.top_node" of "timeline.top_node.left.items{Interval}": the container that a variable's object has.
-std::string nearest_to_root(const std::string& text) {
-  const size_t variable = text.find_first_of(".[{");
-  if (variable == std::string::npos || text[variable] != '.') return text.substr(0, variable);
-  return text.substr(0, text.find_first_of(".[{", variable + 1));
-}
-
 // Of the members that others hold, too, by whom. A variable of the current step refers to one of them, and goes by
 // itself; what is cut must be what leads to nearly all.
 class Others {
@@ -121,9 +114,7 @@ class Others {
       changed.text = std::move(text);
       return changed.line();
     };
-    const std::string text = without_variable_of_function(other.text) == other.text ? other.text : "";
-    const std::string names[] = {other.line(), with(without_indexes(other.text)),
-                                 text.empty() ? other.line() : with(nearest_to_root(text))};
+    const std::string names[] = {other.line(), with(without_indexes(other.text)), with(nearest_to_root(other.text))};
     for (size_t i = 0; i < std::size(names); ++i) levels_[i].add(names[i], tensor, bytes);
   }
 

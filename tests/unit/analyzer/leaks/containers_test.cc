@@ -740,6 +740,24 @@ TEST(Containers, StorageThatOnlyCppHolds) {
   EXPECT_THAT(Dumps([&](Scene& scene) { cpp(scene, scene.steps() - 5); }).kinds(), ElementsAre());
 }
 
+// A tree that becomes deeper: no two of its tensors have one form, and all are reached from it.
+TEST(Containers, OfPartsThatHaveNoNameInCommon) {
+  const auto dumps_of = [](const std::string& other) {
+    return Dumps([other](Scene& scene) {
+      for (int step = 1; step <= scene.steps(); ++step) {
+        std::string text = step % 2 == 0 || other.empty() ? "server.tree" : other;
+        for (int bit = 1; bit <= step; bit *= 2) text += (step & bit) != 0 ? ".left" : ".right";
+        scene.kept(serial_at(step, 10), 4096, scene.site(12), text);
+      }
+    });
+  };
+  Dumps one = dumps_of("");
+  ASSERT_THAT(one.kinds(), ElementsAre("container"));
+  EXPECT_THAT(one.only().holders, ElementsAre("train.py: server.tree"));
+  EXPECT_EQ(one.only().growth.bytes, (std::vector<uint64_t>{10 * 16384, 20 * 16384, 30 * 16384}));
+  EXPECT_THAT(dumps_of("client.tree").kinds(), ElementsAre());  // neither has nearly all
+}
+
 // Weights that a model packs into an object of C++: they come where its others do.
 TEST(Containers, StorageThatOnlyCppHoldsBelongsToWhatComesWithIt) {
   const auto dumps_of = [](uint32_t line) {
