@@ -28,7 +28,7 @@ def answers(program, options):
     folder.mkdir(parents=True, exist_ok=True)
     dumps = corpus.dumps_in(folder)
     if len(dumps) != len(corpus.STEPS):
-        for dump in dumps:
+        for dump in folder.glob("*.tscope"):
             dump.unlink()
         dumps = corpus.run(program, options.library, folder, options.python)
     return corpus_answers.judge(program, dumps, options.cli)

@@ -25,7 +25,7 @@ STEPS = (20, 40, 60)
 TIMEOUT = 900  # a hang, not a speed limit: a busy machine may stop these programs for minutes
 REPORT = r"^# ([\w.-]+/[\w.-]+#\d+: .+)$"
 AFTER = r"^# after: (.+)$"
-NAMES_OF_ROUNDS = ("first", "second", "third", "sixth", "seventh", "eighth")
+NAMES_OF_ROUNDS = ("first", "second", "third", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth")
 NAMES_LIMIT_MS = "300000"  # likewise; the profiler's own limits would leave out the names of a program that was stopped
 
 
@@ -115,7 +115,12 @@ def environment(library, folder):
 
 
 def dumps_in(folder):
-    return sorted(pathlib.Path(folder).glob("*.tscope"), key=lambda path: int(path.name.split(".")[-2]))
+    """The dumps of one process, in order of time. Those of its children, which have no more than it, lie beside them: `leaks` finds these."""
+    processes = {}
+    for path in pathlib.Path(folder).glob("*.tscope"):
+        processes.setdefault(int(path.name.split(".")[-3]), []).append(path)
+    own = max((processes[process] for process in sorted(processes)), key=len, default=[])
+    return sorted(own, key=lambda path: int(path.name.split(".")[-2]))
 
 
 def wait_for_dump(process, folder, number):

@@ -55,10 +55,15 @@ def right_line(program, finding):
     return same_file(program, place) and place["line"] in program.lines
 
 
+def bytes_a_step(finding, steps):
+    """Of child processes two dumps are read: they wrote the first one with the second of their parent."""
+    sizes = (finding["growth"] or {}).get("bytes") or [0]
+    return (sizes[-1] - sizes[0]) / (corpus.STEPS[2] - corpus.STEPS[1] if finding.get("processes") else steps)
+
+
 def right_bytes(program, findings, steps):
     """Two lists of one object are two findings about one leak: together they have its bytes."""
-    sizes = [finding["growth"]["bytes"] for finding in findings if finding["growth"] and finding["growth"]["bytes"]]
-    each = sum(size[-1] - size[0] for size in sizes) / steps
+    each = sum(bytes_a_step(finding, steps) for finding in findings)
     room = PART * program.most if program.least == program.most else 0
     return program.least - room <= each <= program.most + room, each
 
