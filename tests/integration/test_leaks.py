@@ -61,7 +61,7 @@ OBJECTS = {
     "cycle": ("reference-cycle", "Node"),
     "cache": ("container", "features['batch-*']"),
     "list": ("container", "trainer.history[0..29]['out']"),
-    "cpp": ("cpp-only", "C++"),
+    "cpp": ("container", "scripted.kept[0..29]"),
     "memory": ("process-memory", "junk"),
     "dtypes": ("two-dtypes", "bfloat16"),
 }

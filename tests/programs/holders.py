@@ -229,7 +229,17 @@ def make_class(text, root="global"):
 
 classes = [make_class("classes[0].held[0]")]
 by_name = {"first": make_class("by_name['first'].held[0]")}
-of_a_class_without_another_name = make_class("Made.held[0]", "class")()
+made_for_it = make_class("made_for_it.__class__.held[0]")()
+
+
+def make_one():
+    class Lone:
+        held = [expect(tensor(), "Lone.held[0]", "class")]
+
+    return Lone()
+
+
+lone = make_one()
 
 
 class Hooked:

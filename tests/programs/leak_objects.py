@@ -15,7 +15,7 @@ crops = []
 errors = []
 features = {}
 junk = []
-scale = torch.ones(64, requires_grad=True)
+scale = torch.ones(16_384, requires_grad=True)
 half = None
 
 

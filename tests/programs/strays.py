@@ -8,7 +8,7 @@ from torch import nn
 
 model = nn.Linear(8, 8)
 optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
-scale = torch.ones(8, requires_grad=True)
+scale = torch.ones(2048, 1, 8, requires_grad=True)
 once = torch.ones(8, requires_grad=True)
 with torch.inference_mode():
     without_counter = torch.ones(16)
