@@ -13,7 +13,7 @@ import harness
 
 
 def dumps_of(program, kind, folder, steps="10,20,30"):
-    settings = harness.environment(folder, exit="never")
+    settings = harness.environment(folder, exit="never", children="never")
     settings["LEAK_DUMPS"] = steps
     done = subprocess.run(harness.command(program, kind), env=settings, cwd=folder, capture_output=True, text=True,
                           timeout=harness.TIMEOUT)
