@@ -329,7 +329,7 @@ LeakFinding chain_finding(const LeakAnalysis& analysis, const Chain& chain, cons
 std::vector<bool> nodes_of_containers(const LeakAnalysis& analysis) {
   std::vector<bool> result(analysis.last().dump.graph.nodes.size());
   for (const Series& series : analysis.containers()) {
-    if (series.growth.added_bytes() + series.growth.added() * int64_t(kObjectBytes) < int64_t(kMinGrowth)) continue;
+    if (!weighs_enough(series.growth.added_bytes(), series.growth.added())) continue;
     const std::vector<uint32_t> from = analysis.retention().nodes_of(series.members.back());
     for (uint32_t node : analysis.retention().nodes_below(from)) result[node] = true;
   }

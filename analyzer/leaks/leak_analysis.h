@@ -26,6 +26,9 @@ namespace tensorscope::analyzer {
 // node.
 inline constexpr uint64_t kMinGrowth = 64 << 10;
 inline constexpr uint64_t kObjectBytes = 512;
+inline bool weighs_enough(int64_t bytes, int64_t things) {
+  return bytes + things * int64_t(kObjectBytes) >= int64_t(kMinGrowth);
+}
 
 class LeakAnalysis {
  public:

@@ -136,11 +136,11 @@ GrownPlace grown_place(const LeakAnalysis& analysis, const std::vector<LeakFindi
   std::vector<uint32_t> tensors = in_place ? place.tensors : fresh(analysis, place);
   grown.finding =
       tensors.empty() ? explaining(findings, place.site) : explaining(analysis, findings, tensors, place.growth);
-  const int64_t weight = place.growth.added_bytes() + place.growth.added() * int64_t(kObjectBytes);
   grown.slows = analysis.timeline().slows_down(place.growth);
   grown.remarked = grown.finding == kNone && !tensors.empty() && analysis.explained(tensors);
   const bool profiled = place.growth.added_bytes() == 0 && profiler_is_on(analysis.views());
-  grown.counts = weight >= int64_t(kMinGrowth) && !grown.slows && !grown.remarked && !profiled;
+  grown.counts =
+      weighs_enough(place.growth.added_bytes(), place.growth.added()) && !grown.slows && !grown.remarked && !profiled;
   if (grown.finding == kNone) {
     Held held = held_by(analysis.last(), tensors);
     grown.held_by = held.kind;
