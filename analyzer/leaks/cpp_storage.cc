@@ -81,23 +81,23 @@ void find_cpp_storage(LeakAnalysis& analysis) {
     if (!analysis.timeline().is_accumulating(growth) || !weighs_enough(growth.added_bytes(), growth.added())) continue;
     if (!place.tensors.empty() && analysis.explained(place.tensors)) continue;
     if (growth.added_bytes() == 0 && profiler_is_on(analysis.views())) continue;
+    std::vector<Fact> parts;
+    const uint64_t tensors = place.tensors.size(), blocks = place.count - tensors;
+    if (tensors > 0) parts.push_back({FactKind::cpp_tensors, {tensors}});
+    if (blocks > 0) parts.push_back({FactKind::cpp_blocks, {blocks}});
     // What came with the objects of a finding and lies in their C++ parts, as weights that were packed.
     LeakFinding* with = analysis.finding_made_at(where);
     if (with != nullptr && with->growth.added_bytes() >= growth.added_bytes()) {
-      with->evidence.push_back({FactKind::cpp_tensors, {place.tensors.size()}});
+      with->evidence.insert(with->evidence.end(), parts.begin(), parts.end());
       continue;
     }
     LeakFinding finding;
     finding.kind = LeakKind::cpp_only;
-    if (between_steps) finding.evidence.push_back({FactKind::of_ended_steps});
     finding.advice = Advice::bound_cpp;
     finding.bytes = growth.bytes.back();
     finding.site = place.site;
-    const uint64_t tensors = place.tensors.size(), blocks = place.count - tensors;
-    if (tensors > 0) {
-      finding.evidence.push_back({FactKind::cpp_tensors, {tensors}});
-    }
-    if (blocks > 0) finding.evidence.push_back({FactKind::cpp_blocks, {blocks}});
+    if (between_steps) finding.evidence.push_back({FactKind::of_ended_steps});
+    finding.evidence.insert(finding.evidence.end(), parts.begin(), parts.end());
     for (const ContainerGrowth& container : containers_in_step(analysis.views(), growth.count)) {
       finding.holders.push_back(container.name);
       finding.evidence.push_back({FactKind::in_step, container.cpp_objects, container.name_with_cpp_type()});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -153,12 +154,19 @@ std::vector<std::string> opaque_objects(const std::vector<View>& views) {
   return names.size() > kFew ? std::vector<std::string>() : names;
 }
 
-std::vector<ContainerGrowth> containers_in_step(const std::vector<View>& views, const std::vector<uint64_t>& counts) {
+namespace {
+
+std::vector<ContainerGrowth> in_use_and(const std::vector<View>& views,
+                                        const std::function<bool(const ContainerGrowth&)>& asked) {
   std::vector<ContainerGrowth> all = all_containers(views);
-  std::erase_if(all, [&](const ContainerGrowth& found) {
-    return found.waits_for_collector() || !in_step(found.cpp_objects, counts);
-  });
+  std::erase_if(all, [&](const ContainerGrowth& found) { return found.waits_for_collector() || !asked(found); });
   return innermost(all);
+}
+
+}  // namespace
+
+std::vector<ContainerGrowth> containers_in_step(const std::vector<View>& views, const std::vector<uint64_t>& counts) {
+  return in_use_and(views, [&](const ContainerGrowth& found) { return in_step(found.cpp_objects, counts); });
 }
 
 bool in_proportion(const std::vector<uint64_t>& things, const std::vector<uint64_t>& bytes) {
@@ -178,11 +186,7 @@ bool grows_in_proportion(const ContainerGrowth& container, const std::vector<uin
 
 std::vector<ContainerGrowth> containers_in_proportion(const std::vector<View>& views,
                                                       const std::vector<uint64_t>& bytes) {
-  std::vector<ContainerGrowth> all = all_containers(views);
-  std::erase_if(all, [&](const ContainerGrowth& found) {
-    return found.waits_for_collector() || !grows_in_proportion(found, bytes);
-  });
-  return innermost(all);
+  return in_use_and(views, [&](const ContainerGrowth& found) { return grows_in_proportion(found, bytes); });
 }
 
 }  // namespace tensorscope::analyzer

@@ -2,6 +2,7 @@
 // Graphs that reach back through the steps: kept by a container of losses, a running sum, or a state that is carried
 // on.
 #include <algorithm>
+#include <functional>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -248,36 +249,36 @@ bool goes_on_without(const LeakAnalysis& analysis, const Chain& chain, const Cha
   return false;
 }
 
-bool is_plain(const Chain& chain) { return chain.series.example.text.find_first_of(".[") == std::string::npos; }
-
-// Attributes and entries that lead to the same graph, as a mean that was computed from the sum: what stays where it is
-// until something else is assigned. A plain variable of the step is assigned anew in the next.
-void note_other_chains(const LeakAnalysis& analysis, const Chain& chain, const std::vector<const Chain*>& together,
-                       LeakFinding& finding) {
-  const uint64_t alone = analysis.retention().only_by(chain.series.members.back()).bytes;
-  if (alone * 2 >= finding.bytes) return;
+// Attributes and entries among these that lead to the same graph, as a mean that was computed from the sum or from the
+// losses of a list: what stays where it is until something else is assigned. A plain variable of the step is assigned
+// anew in the next.
+std::vector<std::string> names_that_stay(const LeakAnalysis& analysis, const std::vector<const Chain*>& chains) {
   std::vector<std::string> names;
-  for (const Chain* other : together) {
-    if (other != &chain && !is_plain(*other)) names.push_back(analysis.label(other->series));
+  for (const Chain* chain : chains) {
+    const bool plain = chain->series.example.text.find_first_of(".[") == std::string::npos;
+    if (!plain) names.push_back(analysis.label(chain->series));
   }
-  finding.also_held_by = merged_names(names);
-  finding.frees_alone = alone;
+  return names;
 }
 
-// The same of a container of losses: a mean that is computed from all of them, say.
-void note_chains_beside(const LeakAnalysis& analysis, const std::vector<uint32_t>& members,
-                        const std::vector<uint32_t>& last_nodes, LeakFinding& finding) {
+// Those that lead to most of these nodes.
+std::vector<const Chain*> leading_to(const std::vector<uint32_t>& last_nodes, const std::vector<Chain>& all) {
+  const std::unordered_set<uint32_t> nodes(last_nodes.begin(), last_nodes.end());
+  std::vector<const Chain*> result;
+  for (const Chain& chain : all) {
+    const auto shared =
+        std::ranges::count_if(chain.graph.last_nodes, [&](uint32_t node) { return nodes.contains(node); });
+    if (size_t(shared) * 2 > nodes.size()) result.push_back(&chain);
+  }
+  return result;
+}
+
+// `others` is asked only where these members alone free little of it.
+void note_others(const LeakAnalysis& analysis, const std::vector<uint32_t>& members, LeakFinding& finding,
+                 const std::function<std::vector<std::string>()>& others) {
   const uint64_t alone = analysis.retention().only_by(members).bytes;
   if (alone * 2 >= finding.bytes) return;
-  const std::unordered_set<uint32_t> nodes(last_nodes.begin(), last_nodes.end());
-  std::vector<std::string> names;
-  for (const Chain& other : chains(analysis)) {
-    const auto shared =
-        std::ranges::count_if(other.graph.last_nodes, [&](uint32_t node) { return nodes.contains(node); });
-    if (size_t(shared) * 2 > nodes.size() && !is_plain(other)) names.push_back(analysis.label(other.series));
-  }
-  if (names.empty()) return;
-  finding.also_held_by = merged_names(names);
+  finding.also_held_by = merged_names(others());
   finding.frees_alone = alone;
 }
 
@@ -300,7 +301,10 @@ void find_in_containers(LeakAnalysis& analysis) {
     // What a function's closure has is not the program's to detach: the function goes, or stays.
     const bool in_function = series.form.starts_with("closure of ") || series.form.starts_with("default of ");
     finding.advice = in_function ? Advice::bound_container : Advice::keep_value;
-    note_chains_beside(analysis, members, graph.last_nodes, finding);
+    note_others(analysis, members, finding, [&] {
+      const std::vector<Chain> all = chains(analysis);
+      return names_that_stay(analysis, leading_to(graph.last_nodes, all));
+    });
     analysis.add(std::move(finding), graph.last_nodes);
   }
 }
@@ -312,7 +316,11 @@ LeakFinding chain_finding(const LeakAnalysis& analysis, const Chain& chain, cons
   LeakFinding finding = finding_of(analysis, chain.series, graph, saved);
   if (sum) {
     finding.advice = Advice::add_value;
-    note_other_chains(analysis, chain, together, finding);
+    note_others(analysis, chain.series.members.back(), finding, [&] {
+      std::vector<const Chain*> others = together;
+      std::erase(others, &chain);
+      return names_that_stay(analysis, others);
+    });
     return finding;
   }
   finding.kind = LeakKind::state_not_detached;

@@ -7,6 +7,7 @@
 #include "leaks/grown_containers.h"
 #include "leaks/leak_analysis.h"
 #include "leaks/process_growth.h"
+#include "tensorscope/rules/child_growth.h"
 
 namespace tensorscope::analyzer {
 
@@ -18,8 +19,8 @@ constexpr int64_t kMinEven = 1 * kMiB;   // likewise, where it is about the same
 constexpr int64_t kMinOnce = 64 * kMiB;  // in a single one
 // Likewise, where something is known to have it: what containers have is counted object by object.
 constexpr int64_t kMinExact = 64 << 10;
-// Likewise, where nothing else grows; in children, too. What malloc and children have in healthy programs grew by 210
-// KiB at the most, and less in each interval.
+// Likewise, where nothing else grows. What malloc has in healthy programs grew by 210 KiB at the most, and less in each
+// interval.
 constexpr int64_t kMinAlone = 384 << 10;
 
 struct Increments {
@@ -251,27 +252,20 @@ bool name_holders_of_one_interval(LeakFinding& finding, const std::vector<View>&
   return !finding.holders.empty();
 }
 
-// Where the threads, or the container whose extension objects explain it, are those of another finding, it is evidence
-// of that one: traced functions, with the tensors that they have.
-bool is_of_another_finding(LeakAnalysis& analysis, const LeakFinding& finding) {
-  if (finding.advice == Advice::end_threads) {
-    LeakFinding* other = analysis.finding_with(Advice::end_threads);
-    if (other != nullptr) other->evidence.push_back({FactKind::outside_growth, finding.growth.bytes});
-    if (other != nullptr) return true;
-  }
-  // C++ code that keeps tensors which nobody else has keeps its own objects with them.
-  if (finding.holders.empty() || finding.advice == Advice::empty_opaque_objects) {
-    LeakFinding* other = analysis.finding_with(Advice::bound_cpp);
-    if (other != nullptr) other->evidence.push_back({FactKind::outside_growth, finding.growth.bytes});
-    if (other != nullptr) return true;
-  }
-  for (const HolderPlace& place : finding.places) {
-    LeakFinding* other = analysis.finding_of(place);
-    if (other == nullptr) continue;
-    other->evidence.push_back({FactKind::outside_growth, finding.growth.bytes});
-    return true;
-  }
-  return false;
+// Whether nobody is known to have it for certain.
+bool is_guess(const LeakFinding& finding) {
+  return finding.holders.empty() || finding.advice == Advice::empty_opaque_objects;
+}
+
+// Where the threads, or the container whose extension objects explain it, are those of another finding: traced
+// functions, with the tensors that they have. C++ code that keeps tensors which nobody else has keeps its own objects
+// with them.
+LeakFinding* finding_with_same_owner(LeakAnalysis& analysis, const LeakFinding& finding) {
+  LeakFinding* other = nullptr;
+  if (finding.advice == Advice::end_threads) other = analysis.finding_with(Advice::end_threads);
+  if (is_guess(finding)) other = analysis.finding_with(Advice::bound_cpp);
+  for (size_t i = 0; i < finding.places.size() && other == nullptr; ++i) other = analysis.finding_of(finding.places[i]);
+  return other;
 }
 
 // Plain objects in cycles that nothing refers to wait for Python's garbage collector, which looks at old ones seldom.
@@ -352,9 +346,11 @@ void find_process_memory(LeakAnalysis& analysis) {
     }
   }
   for (Fact& part : process_growth(views).parts) finding.evidence.push_back(std::move(part));
-  if (is_of_another_finding(analysis, finding)) return;
-  const bool guessed = finding.holders.empty() || finding.advice == Advice::empty_opaque_objects;
-  if (!once && guessed && !grows_enough(requested) && !grows_very_evenly(exact)) return;
+  if (LeakFinding* other = finding_with_same_owner(analysis, finding)) {
+    other->evidence.push_back({FactKind::outside_growth, finding.growth.bytes});
+    return;
+  }
+  if (!once && is_guess(finding) && !grows_enough(requested) && !grows_very_evenly(exact)) return;
   if (once) return analysis.add_remark(Remark::Reason::one_interval, std::move(finding));
   analysis.add(std::move(finding));
 }
@@ -393,7 +389,7 @@ void find_child_processes(LeakAnalysis& analysis) {
     count.values.push_back(totals.children);
   }
   const std::vector<int64_t> bytes = own_of_children(analysis.views());
-  const bool evenly = grows_evenly_enough(bytes, kMinAlone) && grows_very_evenly(bytes);
+  const bool evenly = grows_evenly_enough(bytes, rules::kLeastChildGrowth) && grows_very_evenly(bytes);
   if (!grows_enough(bytes) && !grows_evenly_enough(bytes) && !evenly) return;
   LeakFinding finding;
   finding.kind = LeakKind::child_processes;

@@ -2,7 +2,6 @@
 #include "leaks/second_owners.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -23,7 +22,11 @@ std::string up_to_an_index(const std::string& text) { return text.substr(0, text
 // "stores['default'].jobs[3].args" and its neighbours, where the form has "stores[".
 class OwnContainers {
  public:
-  OwnContainers(const LeakAnalysis& analysis, const Series& series) : series_(series) {
+  OwnContainers(const LeakAnalysis& analysis, const Series& series) : series_(series), linked_(is_linked(series)) {
+    if (linked_) {
+      begins_ = {owner_of(series.form)};
+      return;
+    }
     struct Texts {
       std::string in_common;
       bool differ = false;
@@ -44,7 +47,6 @@ class OwnContainers {
       std::string begin = texts.differ ? up_to_an_index(texts.in_common) : "";
       begins_.push_back(begin.empty() ? container_of(without_indexes(texts.in_common)) : std::move(begin));
     }
-    if (is_linked()) begins_ = {owner_of(series.form)};
   }
 
   // An entry of the same container may hold a tensor that another one holds, as the state before and after a
@@ -58,7 +60,7 @@ class OwnContainers {
   // Whether a part of a chain that leads through a container lies behind it: to empty the container does not cut what
   // else leads there. What leads to the container itself makes no difference, but a list of linked objects
   // ("head.next*") is cut at its head.
-  bool is_behind(const std::string& text) const { return is_behind(text, is_linked() ? 0 : 1); }
+  bool is_behind(const std::string& text) const { return is_behind(text, linked_ ? 0 : 1); }
   bool is_behind(const std::string& whole, size_t more) const {
     const std::string text = without_variable_of_function(whole);
     const std::string numberless = without_indexes(text);
@@ -72,12 +74,12 @@ class OwnContainers {
 
  private:
   // "head.next*" of "head.next.next.next".
-  bool is_linked() const {
-    const std::string container = container_of(series_.form);
+  static bool is_linked(const Series& series) {
+    const std::string container = container_of(series.form);
     const size_t dot = container.rfind('.');
-    if (dot == std::string::npos || container.size() == series_.form.size()) return false;
+    if (dot == std::string::npos || container.size() == series.form.size()) return false;
     const std::string step = container.substr(dot);
-    return step.size() > 1 && series_.example.text.find(step + step) != std::string::npos;
+    return step.size() > 1 && series.example.text.find(step + step) != std::string::npos;
   }
   bool is_of_series(const Reference& row) const {
     return row.root == series_.example.root && scope_form(row) == scope_form(series_.example) &&
@@ -89,6 +91,7 @@ class OwnContainers {
   }
 
   const Series& series_;
+  const bool linked_;
   std::vector<std::string> begins_;
 };
 
@@ -109,72 +112,61 @@ void each_other_way(const References& references, const Reference& row, const Ow
 class Others {
  public:
   void add(const Reference& other, uint32_t tensor, uint64_t bytes) {
-    const auto with = [&](std::string text) {
-      Reference changed = other;
-      changed.text = std::move(text);
-      return changed.line();
-    };
-    const std::string names[] = {other.line(), with(without_indexes(other.text)), with(nearest_to_root(other.text))};
-    for (size_t i = 0; i < std::size(names); ++i) levels_[i].add(names[i], tensor, bytes);
+    if (bytes_of_.try_emplace(tensor, bytes).second) all_ += bytes;
+    Reference named = other;
+    exact_.add(named.line(), tensor, bytes);
+    named.text = without_indexes(other.text);
+    containers_.add(named.line(), tensor, bytes);
+    named.text = nearest_to_root(other.text);
+    owners_.add(named.line(), tensor, bytes);
   }
 
   // The fewest and most exact names that lead to nearly all.
   std::string names() const {
-    const Level* best = &levels_[levels_[1].size() < levels_[0].size() ? 1 : 0];
-    if (!best->covers_nearly_all() && levels_[2].covers_nearly_all()) best = &levels_[2];
-    return best->names();
+    const Names& few = containers_.forms.size() < exact_.forms.size() ? containers_ : exact_;
+    return text_of(!lead_to_nearly_all(few) && lead_to_nearly_all(owners_) ? owners_ : few);
   }
 
  private:
   static constexpr size_t kShown = 3;
+  static constexpr uint64_t kSmallPart = 8;
 
-  class Level {
-   public:
+  struct Names {
+    rules::NameForms forms;
+    std::map<std::string, std::set<uint32_t>> tensors;  // by form
+
     void add(const std::string& name, uint32_t tensor, uint64_t bytes) {
-      forms_.add(name, bytes);
-      bytes_of_[tensor] = bytes;
-      held_by_[without_digits(without_indexes(name))].insert(tensor);
+      forms.add(name, bytes);
+      tensors[without_digits(without_indexes(name))].insert(tensor);
     }
-    size_t size() const { return forms_.size(); }
-    bool covers_nearly_all() const {
-      constexpr uint64_t kSmallPart = 8;
-      return left_after_shown() * kSmallPart <= all();
-    }
-    std::string names() const {
-      constexpr uint64_t kEighth = 8;
-      std::string text;
-      size_t number = 0;
-      for (const rules::NameForms::Form& form : forms_.largest(forms_.size())) {
-        if (number > 0 && form.bytes < all() / kEighth) break;
-        if (++number <= kShown) text += (text.empty() ? "" : "; ") + form.text;
-      }
-      if (number > kShown) return text + " and " + std::to_string(number - kShown) + " more";
-      return covers_nearly_all() ? text : text + " and others";
-    }
-
-   private:
-    uint64_t all() const {
-      uint64_t sum = 0;
-      for (const auto& [tensor, bytes] : bytes_of_) sum += bytes;
-      return sum;
-    }
-    uint64_t left_after_shown() const {
-      std::vector<const std::set<uint32_t>*> largest;
-      for (const auto& [form, tensors] : held_by_) largest.push_back(&tensors);
-      std::ranges::stable_sort(largest, [](const auto* a, const auto* b) { return a->size() > b->size(); });
-      std::map<uint32_t, uint64_t> left = bytes_of_;
-      for (size_t i = 0; i < std::min(kShown, largest.size()); ++i) {
-        for (const uint32_t tensor : *largest[i]) left.erase(tensor);
-      }
-      uint64_t sum = 0;
-      for (const auto& [tensor, bytes] : left) sum += bytes;
-      return sum;
-    }
-    rules::NameForms forms_;
-    std::map<std::string, std::set<uint32_t>> held_by_;
-    std::map<uint32_t, uint64_t> bytes_of_;
   };
-  Level levels_[3];  // as they are, with any index, by what a variable's object has
+
+  bool lead_to_nearly_all(const Names& names) const {
+    std::vector<const std::set<uint32_t>*> largest;
+    for (const auto& [form, tensors] : names.tensors) largest.push_back(&tensors);
+    std::ranges::stable_sort(largest, [](const auto* a, const auto* b) { return a->size() > b->size(); });
+    std::set<uint32_t> reached;
+    for (size_t i = 0; i < std::min(kShown, largest.size()); ++i)
+      reached.insert(largest[i]->begin(), largest[i]->end());
+    uint64_t left = all_;
+    for (const uint32_t tensor : reached) left -= bytes_of_.at(tensor);
+    return left * kSmallPart <= all_;
+  }
+
+  std::string text_of(const Names& names) const {
+    std::string text;
+    size_t number = 0;
+    for (const rules::NameForms::Form& form : names.forms.largest(names.forms.size())) {
+      if (number > 0 && form.bytes < all_ / kSmallPart) break;
+      if (++number <= kShown) text += (text.empty() ? "" : "; ") + form.text;
+    }
+    if (number > kShown) return text + " and " + std::to_string(number - kShown) + " more";
+    return lead_to_nearly_all(names) ? text : text + " and others";
+  }
+
+  std::map<uint32_t, uint64_t> bytes_of_;
+  uint64_t all_ = 0;
+  Names exact_, containers_, owners_;  // as they are; with any index; by what a variable or its object has
 };
 
 }  // namespace

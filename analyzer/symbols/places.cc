@@ -2,6 +2,7 @@
 #include "symbols/places.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -119,13 +120,13 @@ const std::string& Places::module_path(uint32_t site) {
 
 std::string Places::source_line(uint32_t site) { return symbols_.source_line(at(site).frame); }
 
-std::string Places::callers(uint32_t site, size_t most, TopLevel top_level) {
-  if (site == 0 || site >= dump_.sites.size()) return "";
+std::vector<std::string> Places::calling_places(uint32_t site, size_t most, TopLevel top_level) {
+  if (site == 0 || site >= dump_.sites.size()) return {};
   const Frame& place = at(site).frame;
   const uint32_t python = dump_.sites[site].python;
   const bool qualified = names_are_qualified(dump_);
-  std::string text, last = at(site).where;
-  size_t found = 0;
+  std::vector<std::string> found;
+  std::string last = at(site).where;
   bool passed = false;
   bool in_place = false;  // still in the function that the place is called by: its comprehensions have frames
   for (Frame frame : python != 0 ? symbols_.python(python) : stack(site)) {
@@ -133,22 +134,24 @@ std::string Places::callers(uint32_t site, size_t most, TopLevel top_level) {
     const Owner owner =
         is_python ? python_owner(frame.file, package_) : native_owner(frame.object, frame.function, frame.file);
     const bool comprehension = is_python && is_comprehension(frame.function);
-    if (passed && !in_place && !comprehension && owner == Owner::user && found < most) {
+    if (passed && !in_place && !comprehension && owner == Owner::user && found.size() < most) {
       if (is_python) frame.function = enclosing_function(frame.function, qualified);
       std::string caller = shown(frame).where;
       const bool shown_here = top_level == TopLevel::shown || frame.function != "<module>";
-      if (caller != last && shown_here) {  // recursion stands once
-        text += (text.empty() ? "" : " <- ") + caller;
-        ++found;
-      }
-      last = caller;
+      if (caller != last && shown_here) found.push_back(caller);  // recursion stands once
+      last = std::move(caller);
     }
     in_place = in_place && comprehension;
     const bool is_place = frame.file == place.file && frame.line == place.line && frame.address == place.address &&
                           (is_python || frame.function == place.function);
     if (is_place && !passed) passed = true, in_place = comprehension;
   }
-  return text;
+  return found;
+}
+
+std::string Places::callers(uint32_t site) {
+  constexpr size_t kMost = 3;
+  return fmt::format("{}", fmt::join(calling_places(site, kMost, TopLevel::left_out), " <- "));
 }
 
 void Places::prefetch(const std::vector<uint32_t>& sites, bool whole_stacks) {

@@ -44,9 +44,11 @@ class Places {
   const std::string& module_path(uint32_t site);  // "" where none
   std::string source_line(uint32_t site);
   // The user's own code that led to the place, innermost first, at most `most` frames:
-  // "model.py:31 Net.forward <- train.py:71 main". Empty where the place is the outermost of it.
+  // "model.py:31 Net.forward", "train.py:71 main". Empty where the place is the outermost of it.
   enum class TopLevel : uint8_t { left_out, shown };  // of a script
-  std::string callers(uint32_t site, size_t most = 3, TopLevel top_level = TopLevel::left_out);
+  std::vector<std::string> calling_places(uint32_t site, size_t most, TopLevel top_level);
+  // The three innermost of functions in one text: "model.py:31 Net.forward <- train.py:71 main".
+  std::string callers(uint32_t site);
   // Returns what of the stacks that were read so far is missing here.
   UnreadStacks& unread() { return symbols_.unread(); }
   // Resolves what these sites need at once.

@@ -12,6 +12,7 @@
 #include "support/fresh_in_child.h"
 #include "support/options.h"
 #include "support/process_info.h"
+#include "tensorscope/rules/child_growth.h"
 
 namespace tensorscope::collector {
 
@@ -19,9 +20,6 @@ namespace {
 
 using dump::Descendant;
 using dump::Descendants;
-
-// As analyzer/leaks asks for a finding.
-constexpr uint64_t kGrownBytes = uint64_t{384} << 10;
 
 // As they were at the last dump that was asked for.
 constinit Descendants g_last;
@@ -66,7 +64,7 @@ void ask(const Descendants& descendants, DumpOfAncestor& dump) {
   uint64_t left = MemoryRoom::now().left / kShare;
   for (size_t i = 0; i < descendants.count; ++i) {
     const Descendant& each = descendants.all[i];
-    if (each.memory.shared_anonymous > left || (!dump.all && growth_of(each) < kGrownBytes)) continue;
+    if (each.memory.shared_anonymous > left || (!dump.all && growth_of(each) < rules::kLeastChildGrowth)) continue;
     if (ask_descendant(each.pid, dump)) left -= each.memory.shared_anonymous;
   }
 }
@@ -92,7 +90,7 @@ bool has_grown_since_own_dump() {
   if (!g_after_dump.known) return true;
   const OwnMemory now = own_memory();
   const uint64_t more_free = std::max(now.free, g_after_dump.free) - g_after_dump.free;
-  return !now.known || now.all.growth_since(g_after_dump.all) >= kGrownBytes + more_free;
+  return !now.known || now.all.growth_since(g_after_dump.all) >= rules::kLeastChildGrowth + more_free;
 }
 
 void note_own_dump() { g_after_dump = own_memory(); }

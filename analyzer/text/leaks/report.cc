@@ -2,6 +2,7 @@
 #include "text/leaks/report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -113,15 +114,9 @@ void add_labelled(std::string& out, const char* label, const std::string& text, 
 void add_creation(std::string& out, analyzer::OpenedDump& opened, uint32_t site, const Terminal& terminal) {
   constexpr size_t kMaxCallers = 2;
   add_labelled(out, "created at", place_text(opened, site, terminal), terminal, Style::plain);
-  std::string callers = opened.places.callers(site, kMaxCallers, analyzer::Places::TopLevel::shown);
-  const std::string_view then = " <- ";
-  std::string text;
-  while (!callers.empty()) {
-    const size_t end = std::min(callers.find(then), callers.size());
-    text += cut_place(callers.substr(0, end), terminal) + std::string(end < callers.size() ? then : "");
-    callers.erase(0, end + then.size());
-  }
-  add_labelled(out, "called by", text, terminal, Style::plain);
+  std::vector<std::string> callers = opened.places.calling_places(site, kMaxCallers, analyzer::Places::TopLevel::shown);
+  for (std::string& caller : callers) caller = cut_place(caller, terminal);
+  add_labelled(out, "called by", fmt::format("{}", fmt::join(callers, " <- ")), terminal, Style::plain);
 }
 
 // The lines that allocated most of the memory, if that is not the creation site alone.
@@ -141,10 +136,15 @@ void add_memory(std::string& out, analyzer::OpenedDump& opened, const LeakFindin
   if (rest > 0) add_labelled(out, "", "other lines: " + text::bytes(rest), terminal, Style::plain);
 }
 
+std::string answer_text(const LeakFinding& finding, size_t number, const std::string& first_dump,
+                        const Terminal& terminal) {
+  const std::string headline = text::clean(text::finding_headline(finding, first_dump));
+  return text::wrap(fmt::format("{}  {}", number, headline), terminal.width, 3);
+}
+
 std::string finding_text(analyzer::OpenedDump& opened, const LeakFinding& finding, size_t number,
                          const std::string& first_dump, const Terminal& terminal) {
-  const std::string answer = fmt::format("{}  {}", number, text::clean(text::finding_headline(finding, first_dump)));
-  std::string out = terminal.styled(Style::bad, text::wrap(answer, terminal.width, 3)) + "\n";
+  std::string out = terminal.styled(Style::bad, answer_text(finding, number, first_dump, terminal)) + "\n";
   add_labelled(out, "finding", text::title(finding.kind), terminal, Style::plain);
   add_labelled(out, "each interval", intervals_text(finding), terminal, Style::plain);
   if (finding.kind == LeakKind::graph_cycle)
@@ -429,8 +429,7 @@ std::string leaks_answer(const analyzer::ComparedDumps& dumps, const Leaks& leak
   const std::string first_dump = std::filesystem::path(dumps[0].dump.path).filename().string();
   std::string out = text::wrap(summary_text(leaks), terminal.width, 2) + "\n";
   for (size_t i = 0; i < leaks.findings.size(); ++i) {
-    const std::string headline = text::clean(text::finding_headline(leaks.findings[i], first_dump));
-    out += text::wrap(fmt::format("{}  {}", i + 1, headline), terminal.width, 3) + "\n";
+    out += answer_text(leaks.findings[i], i + 1, first_dump, terminal) + "\n";
   }
   return out;
 }
@@ -480,10 +479,6 @@ std::string first_of_children(const analyzer::OfChildren& children) {
   return children.processes.size() > 1 ? "their first dumps"
                                        : std::filesystem::path(children.first).filename().string();
 }
-
-}  // namespace
-
-namespace {
 
 // What the same holder has outside of tensors.
 std::string outside_too(const LeakFinding& finding) {

@@ -358,8 +358,8 @@ void Steps::describe_by_kind(Object* object, Kind kind, Wanted& wanted) {
 // last of these is post_accumulate_grad_hooks, and the one before backward_hooks, which is the last in older ones.
 const char* Steps::hooks_attribute(const Object* hooks, const Object* tensor) const {
   const ptrdiff_t last = basic_size_of(classes_.tensor) - ptrdiff_t(sizeof(void*));
-  const bool has_both = entry(gil_, class_dict_of(classes_.tensor), "_post_accumulate_grad_hooks") != nullptr;
-  return has_both && field<const Object*>(tensor, last) == hooks ? "_post_accumulate_grad_hooks" : "_backward_hooks";
+  return has_post_accumulate_hooks_ && field<const Object*>(tensor, last) == hooks ? "_post_accumulate_grad_hooks"
+                                                                                   : "_backward_hooks";
 }
 
 // What is left is what the object is a shell of, or known by its kind alone.

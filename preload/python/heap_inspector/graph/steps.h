@@ -14,6 +14,7 @@
 #include "python/heap_inspector/graph/object_kinds.h"
 #include "python/heap_inspector/naming/frame_locals.h"
 #include "python/heap_inspector/naming/thread_locals.h"
+#include "python/objects.h"
 #include "python/text_pool.h"
 
 namespace tensorscope::python::heap_inspector {
@@ -63,7 +64,9 @@ class Steps {
         texts_(texts),
         classes_(classes),
         limits_(limits),
-        thread_locals_(gil, attributes) {}
+        thread_locals_(gil, attributes),
+        has_post_accumulate_hooks_(classes.tensor != nullptr &&
+                                   entry(gil, class_dict_of(classes.tensor), "_post_accumulate_grad_hooks")) {}
 
   struct Question {
     uint32_t from, to;
@@ -103,6 +106,7 @@ class Steps {
   const KnownClasses& classes_;
   LookLimits& limits_;
   ThreadLocals thread_locals_;
+  const bool has_post_accumulate_hooks_;  // a tensor, from torch 2.1 on
 };
 
 }  // namespace tensorscope::python::heap_inspector

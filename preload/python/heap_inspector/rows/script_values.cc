@@ -15,7 +15,6 @@ namespace {
 // pybind11::detail::instance (pybind11/detail/common.h): a pointer to the value, right after the header.
 constexpr ptrdiff_t kValue = 16;
 constexpr uint32_t kStepsOfAValue = 32;  // by what it costs
-const std::string kItself;
 
 }  // namespace
 
@@ -45,6 +44,7 @@ void ScriptValues::read(uint64_t newest) {
   if (!loaded) return limits_.memory_ran_out();
   torch::IValues values(loaded->classes);
   if (!find(values)) return;
+  const std::string itself;  // no text follows the object's name
   const auto go_on = [&] { return !limits_.reached(kStepsOfAValue); };
   for (const Value& value : values_) {
     const auto add = [&](const torch::IValues::Held& held) {
@@ -55,7 +55,7 @@ void ScriptValues::read(uint64_t newest) {
       if (!room) limits_.memory_ran_out();
     };
     if (value.container == 0) {
-      add({value.tensor, kItself, torch::IValues::Holder::none, torch::IValues::Role::plain});
+      add({value.tensor, itself, torch::IValues::Holder::none, torch::IValues::Role::plain});
     } else if (!values.walk(value.container, go_on, add)) {
       break;
     }

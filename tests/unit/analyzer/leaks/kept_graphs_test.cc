@@ -106,16 +106,22 @@ TEST(KeptGraphs, ARunningSumOfLosses) {
   EXPECT_EQ(run.only().growth.bytes, (std::vector<uint64_t>{10 * 4096 + 4, 20 * 4096 + 4, 30 * 4096 + 4}));
 }
 
+// sum = sum + tanh(...)
+uint32_t sum_of_activations(Scene& scene) {
+  const uint32_t forward = scene.site(31, "forward");
+  uint32_t sum = scene.node(serial_at(0, 1), kAdd);
+  for (int step = 1; step <= scene.steps(); ++step) {
+    const uint32_t tanh = scene.node(serial_at(step, 10), kTanh);
+    scene.saved(serial_at(step, 20), 1024, forward, tanh);
+    sum = scene.node(serial_at(step, 30), kAdd, {sum, tanh});
+  }
+  return sum;
+}
+
 // Sums of several things in one dict, of which one has a graph.
 TEST(KeptGraphs, ARunningSumAmongDetachedOnes) {
   Dumps run([](Scene& scene) {
-    const uint32_t site = scene.site(57), forward = scene.site(31, "forward");
-    uint32_t sum = scene.node(serial_at(0, 1), kAdd);
-    for (int step = 1; step <= scene.steps(); ++step) {
-      const uint32_t tanh = scene.node(serial_at(step, 10), kTanh);
-      scene.saved(serial_at(step, 20), 1024, forward, tanh);
-      sum = scene.node(serial_at(step, 30), kAdd, {sum, tanh});
-    }
+    const uint32_t site = scene.site(57), sum = sum_of_activations(scene);
     scene.kept(serial_at(scene.steps(), 40), 1, site, "sums['train']");
     scene.kept(serial_at(scene.steps(), 41), 1, site, "sums['count']");
     with_graph(scene, serial_at(scene.steps(), 42), sum, site, "sums['validation']");
@@ -150,13 +156,7 @@ TEST(KeptGraphs, AMeanOfLossesThatAreKept) {
 TEST(KeptGraphs, AMeanOfARunningSum) {
   const auto run_with = [](const std::string& mean) {
     return Dumps([mean](Scene& scene) {
-      const uint32_t site = scene.site(57), forward = scene.site(31, "forward");
-      uint32_t sum = scene.node(serial_at(0, 1), kAdd);
-      for (int step = 1; step <= scene.steps(); ++step) {
-        const uint32_t tanh = scene.node(serial_at(step, 10), kTanh);
-        scene.saved(serial_at(step, 20), 1024, forward, tanh);
-        sum = scene.node(serial_at(step, 30), kAdd, {sum, tanh});
-      }
+      const uint32_t site = scene.site(57), sum = sum_of_activations(scene);
       with_graph(scene, serial_at(scene.steps(), 40), sum, site, "losses.sum");
       const uint32_t divided = scene.node(serial_at(scene.steps(), 50), kAdd, {sum});
       with_graph(scene, serial_at(scene.steps(), 60), divided, site, mean);
