@@ -119,7 +119,8 @@ TEST_F(PeakTest, IsThatOfAllDevicesTogether) {
 
 // A step: what a forward pass makes, then a backward pass, then a forward pass that ends the step.
 TEST_F(PeakTest, ShowsHowWhatWasAliveIsFreed) {
-  char node = 0, other = 0;
+  const void* node = nullptr;  // as the first word of a node, which is read: its vtable
+  const void* other = nullptr;
   constexpr StackId kBackward = kFakeBackward, kProgram = 8;
   const auto free_at = [&](size_t i, StackId python) {
     t_fake_stack = {1, python};
