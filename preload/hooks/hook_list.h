@@ -148,6 +148,7 @@
   X(exit, "the same for programs that call it")                                \
   X(_exit, "values that wait are written: children of multiprocessing end so") \
   X(_Exit, "the same")                                                         \
+  X(pthread_exit, "a thread of the profiler's stays where it is")              \
   X(sigaction, "the program's own handler of the dump signal is kept")         \
   X(__sigaction, "the same")                                                   \
   X(signal, "the same")                                                        \

@@ -55,6 +55,7 @@ class KeptError {
 };
 
 constinit thread_local bool t_lends = false;
+constinit thread_local bool t_works = false;  // a job of this thread may run code of the program
 
 }  // namespace
 
@@ -193,9 +194,11 @@ class GilQueue {
     const bool lasted = run_or_abandon_on_oom(
         [&] {
           const heap_inspector::CollectionPaused paused(gil);  // before CPython 3.10
+          t_works = true;
           job->run(gil);
         },
         stack);
+    t_works = false;
     api.PyErr_Clear();
     return lasted;
   }
@@ -238,6 +241,7 @@ FreshInChild g_fresh_queue{g_queue};  // who waits for a job, and who runs one, 
 
 GilOutcome run_with_gil(GilJob* job, Deadline deadline, unsigned run_ms) { return g_queue.run(job, deadline, run_ms); }
 bool post_with_gil(GilJob* job) { return g_queue.post(job); }
+bool runs_gil_job() { return t_works; }
 
 LentGil::LentGil() : lent_(!t_lends && holds_gil()) {
   if (!lent_) return;
