@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon thread that waits for the profiler when the interpreter ends: it is never unwound through the program's frames."""
+"""Threads that wait for the GIL when the interpreter ends, the program's and the profiler's own: none is unwound through frames of C++."""
 
-# Covers: preload/python/interpreter.cc
+# Covers: preload/python/interpreter.cc preload/hooks/process/process.cc
 
 import subprocess
+import sys
+import sysconfig
 
 import pytest
 
-from harness import BUILD, PROGRAMS, TIMEOUT, environment
+from harness import BUILD, LIBRARY, PROGRAMS, PYTHON, TIMEOUT, environment
 from test_python_frames import interpreter
 
 FAKE_TORCH = BUILD / "tests" / "unit" / "preload" / "hooks" / "libtorch_cpu.so"
+LATE_GIL = BUILD / "tests" / "programs" / "late_gil.so"
 NOEXCEPT = BUILD / "tests" / "programs" / "noexcept_call.so"
 
 
@@ -20,3 +23,22 @@ def test_a_thread_that_gave_up_the_gil_never_ends_the_process(series, tmp_path):
     done = subprocess.run([interpreter(series), PROGRAMS / "daemon_dumps.py", FAKE_TORCH, NOEXCEPT], capture_output=True,
                           text=True, timeout=TIMEOUT, cwd=tmp_path, env=environment(tmp_path, exit="never", quiet=1))
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+TRAINS = """
+import torch
+torch.distributed.init_process_group("gloo", init_method="file://" + __file__ + ".meeting", rank=0, world_size=1)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 2)))
+model(torch.ones(3, 4)).sum().backward()
+torch.distributed.destroy_process_group()
+"""
+
+
+@pytest.mark.skipif(PYTHON != sys.executable or not sysconfig.get_config_var("Py_ENABLE_SHARED"), reason="nothing stands before an interpreter within its program")
+def test_a_job_that_gave_up_the_gil_never_ends_the_process(tmp_path):
+    """Values are looked at by torch on the profiler's thread: a function of torch that is noexcept takes the GIL again."""
+    (tmp_path / "trains.py").write_text(TRAINS)
+    settings = environment(tmp_path, exit="never", quiet=1, calls=1, watch="full:model.module.*")
+    done = subprocess.run([PYTHON, "trains.py"], capture_output=True, text=True, timeout=TIMEOUT, cwd=tmp_path,
+                          env=settings | {"LD_PRELOAD": f"{LATE_GIL} {LIBRARY}", "GLOO_SOCKET_IFNAME": "lo"})
+    assert (done.returncode, done.stdout) == (0, "waits\n"), done.stderr

@@ -151,9 +151,10 @@ EXPORTED void _Exit(int status) noexcept {
   __builtin_unreachable();
 }
 
-// A job of the GIL's thread runs operations of torch, which give the GIL up. Up to CPython 3.13 a thread that then waits for
-// the GIL of an interpreter that ends is ended here (Python/ceval_gil.c, take_gil), and unwound through torch's frames, of
-// which some are noexcept: std::terminate(). It waits for the end of the process instead, as all do from 3.14 on.
+// A job of the GIL's thread runs operations of torch, which give the GIL up. Up to CPython 3.13 a thread that then
+// waits for the GIL of an interpreter that ends is ended here (Python/ceval_gil.c, take_gil), and unwound through
+// torch's frames, of which some are noexcept: std::terminate(). It waits for the end of the process instead, as all do
+// from 3.14 on.
 EXPORTED void pthread_exit(void* result) {
   static LibcFunction<void(void*)> next;
   while (tensorscope::python::runs_gil_job()) pause();
