@@ -51,7 +51,7 @@ Growth growth_of(const CheckOptions& options, analyzer::ComparedDumps& dumps,
   for (const analyzer::ExcludedDump& left_out : dumps.leave_out_incomparable())
     invocation.say(text::left_out_line(left_out));
   analyzer::Leaks& leaks = growth.leaks.emplace(analyzer::find_leaks(dumps.views(), options.filter.empty()));
-  add_children(leaks, std::move(children), options.filter, options.symbols, invocation);
+  add_children(leaks, dumps.views(), std::move(children), options.filter, options.symbols, invocation);
   growth.first = leaks.bytes.front();
   growth.last = leaks.bytes.back();
   growth.judged = leaks.growth.lasting();

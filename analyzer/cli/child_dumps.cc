@@ -55,8 +55,9 @@ std::vector<std::vector<analyzer::Dump>> children_beside(const std::vector<analy
   return found;
 }
 
-void add_children(analyzer::Leaks& found, std::vector<std::vector<analyzer::Dump>> children,
-                  const analyzer::Filter& filter, const analyzer::SymbolOptions& symbols, Invocation& invocation) {
+void add_children(analyzer::Leaks& found, const std::vector<analyzer::View>& parent,
+                  std::vector<std::vector<analyzer::Dump>> children, const analyzer::Filter& filter,
+                  const analyzer::SymbolOptions& symbols, Invocation& invocation) {
   for (std::vector<analyzer::Dump>& child : children) {
     analyzer::ComparedDumps dumps(std::move(child), filter, symbols);
     for (const analyzer::ExcludedDump& left_out : dumps.leave_out_incomparable())
@@ -64,6 +65,7 @@ void add_children(analyzer::Leaks& found, std::vector<std::vector<analyzer::Dump
     report_without_names(invocation, dumps);
     if (dumps.size() < 2) continue;
     analyzer::Leaks leaks = analyzer::find_leaks(dumps.views(), filter.empty());
+    analyzer::confirm_since_beginning(leaks, dumps.views(), parent);
     found.growth.children += leaks.growth.lasting();
     analyzer::add_findings_of_child(found, dumps.views(), std::move(leaks));
   }

@@ -20,8 +20,9 @@ using ReadDump = std::function<analyzer::Dump(const std::string& path)>;
 std::vector<std::vector<analyzer::Dump>> children_beside(const std::vector<analyzer::Dump>& dumps, const ReadDump& read,
                                                          Invocation& invocation);
 
-// Adds what the children's dumps show.
-void add_children(analyzer::Leaks& found, std::vector<std::vector<analyzer::Dump>> children,
-                  const analyzer::Filter& filter, const analyzer::SymbolOptions& symbols, Invocation& invocation);
+// Adds what the children's dumps show. `parent`: what `found` is of.
+void add_children(analyzer::Leaks& found, const std::vector<analyzer::View>& parent,
+                  std::vector<std::vector<analyzer::Dump>> children, const analyzer::Filter& filter,
+                  const analyzer::SymbolOptions& symbols, Invocation& invocation);
 
 }  // namespace tensorscope::cli

@@ -159,10 +159,11 @@ int add_dumps(const HtmlOptions& options, const std::vector<std::string>& paths,
     page.add(dumps);
     page.set_part("diff", html::diff_data(dumps));
     status = finish_each(invocation, dumps);
+    analyzer::ComparedDumps& whole = parent ? *parent : dumps;
     const auto add_findings = [&](analyzer::Leaks& found) {
-      if (!children.empty()) add_children(found, std::move(children), {}, symbols, invocation);
+      if (!children.empty()) add_children(found, whole.views(), std::move(children), {}, symbols, invocation);
     };
-    const bool left_out = add_leaks(parent ? *parent : dumps, recordings, symbols, page, add_findings);
+    const bool left_out = add_leaks(whole, recordings, symbols, page, add_findings);
     if (left_out && dumps.size() > 1) page.set_part("diff", html::diff_data(dumps));
     page.add_unread(dumps.unread());
   }

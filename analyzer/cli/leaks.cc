@@ -71,7 +71,7 @@ int leaks(const LeaksOptions& options, Invocation& invocation) {
     invocation.say(text::left_out_line(left_out));
   report_without_names(invocation, dumps);
   analyzer::Leaks found = analyzer::find_leaks(dumps.views(), options.filter.empty());
-  add_children(found, std::move(family.children), options.filter, options.symbols, invocation);
+  add_children(found, dumps.views(), std::move(family.children), options.filter, options.symbols, invocation);
   if (options.json) {
     invocation.out += exports::leaks_json(dumps.views(), found);
   } else {

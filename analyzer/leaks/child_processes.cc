@@ -2,9 +2,13 @@
 #include "leaks/child_processes.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <regex>
 #include <set>
+#include <string>
 
 namespace tensorscope::analyzer {
 
@@ -24,12 +28,22 @@ bool leads_to_all(const Process& root, const std::vector<const Process*>& all) {
                              [&](const Process* each) { return known.contains(each->pid) && each->host == root.host; });
 }
 
+// "pool.workers[*].seen" of "pool.workers[1].seen": each child may go by an index of its own.
+std::string with_any_index(const std::string& holder) {
+  static const std::regex kIndex(R"(\[[0-9]+\])");
+  return std::regex_replace(holder, kIndex, "[*]");
+}
+
 bool same_leak(const LeakFinding& a, const LeakFinding& b) {
-  return a.of_children && b.of_children && a.kind == b.kind && a.holders == b.holders &&
+  return a.of_children && b.of_children && a.kind == b.kind &&
+         std::ranges::equal(a.holders, b.holders, {}, with_any_index, with_any_index) &&
          a.of_children->place.where == b.of_children->place.where && a.growth.bytes.size() == b.growth.bytes.size();
 }
 
 void add_to(LeakFinding& sum, const LeakFinding& other) {
+  for (size_t i = 0; i < sum.holders.size(); ++i) {
+    if (sum.holders[i] != other.holders[i]) sum.holders[i] = with_any_index(sum.holders[i]);
+  }
   sum.of_children->processes.push_back(other.of_children->processes.front());
   sum.bytes += other.bytes;
   for (size_t i = 0; i < sum.growth.bytes.size(); ++i) {
@@ -38,7 +52,51 @@ void add_to(LeakFinding& sum, const LeakFinding& other) {
   }
 }
 
+// In which step of the parent a dump of the child's was written, and in which the child began; nothing where that is
+// not known.
+std::optional<uint64_t> step_of_dump(const Process& child, const std::vector<View>& parent) {
+  for (const View& view : parent) {
+    const Process& asked_by = view.dump.process;
+    if (asked_by.run_id == child.asked_by_run && asked_by.dump_number == child.asked_by_dump && asked_by.step >= 0)
+      return uint64_t(asked_by.step);
+  }
+  return std::nullopt;
+}
+std::optional<uint64_t> step_at(uint64_t ns, const View& parent) {
+  const std::vector<HistoryPoint>& points = parent.dump.history.points;
+  if (points.empty() || parent.dump.process.start_ns > ns) return std::nullopt;
+  const auto later = std::ranges::upper_bound(points, ns, {}, &HistoryPoint::ns);
+  return later == points.begin() ? 0 : std::prev(later)->step;
+}
+
+// Each interval has as many a step as the others, but for a quarter.
+bool as_many_a_step(const std::array<uint64_t, 3>& counts, const std::array<uint64_t, 3>& steps) {
+  if (steps[1] <= steps[0] || steps[2] <= steps[1] || counts[2] <= counts[1]) return false;
+  const double first = double(counts[1] - counts[0]) / double(steps[1] - steps[0]);
+  const double second = double(counts[2] - counts[1]) / double(steps[2] - steps[1]);
+  return std::min(first, second) * 4 >= std::max(first, second) * 3;
+}
+
 }  // namespace
+
+void confirm_since_beginning(Leaks& child, const std::vector<View>& views, const std::vector<View>& parent) {
+  if (views.size() != 2 || parent.empty()) return;
+  const std::optional<uint64_t> begin = step_at(views.front().dump.process.start_ns, parent.back()),
+                                first = step_of_dump(views.front().dump.process, parent),
+                                last = step_of_dump(views.back().dump.process, parent);
+  if (!begin || !first || !last) return;
+  const auto goes_on = [&](Remark& remark) {
+    const std::vector<uint64_t>& count = remark.what.growth.count;
+    if (remark.reason != Remark::Reason::one_interval || remark.what.counts != LeakFinding::Counts::entries)
+      return false;
+    if (!as_many_a_step({0, count.front(), count.back()}, {*begin, *first, *last})) return false;
+    remark.what.evidence.insert(remark.what.evidence.begin(), {FactKind::since_beginning});
+    return true;
+  };
+  const auto confirmed = std::ranges::stable_partition(child.remarks, [&](Remark& remark) { return !goes_on(remark); });
+  for (Remark& remark : confirmed) child.findings.push_back(std::move(remark.what));
+  child.remarks.erase(confirmed.begin(), confirmed.end());
+}
 
 ProcessFamily family_of(std::vector<Dump> dumps) {
   std::map<std::string, std::vector<size_t>> runs;

@@ -17,6 +17,10 @@ struct ProcessFamily {
 };
 ProcessFamily family_of(std::vector<Dump> dumps);
 
+// A child writes its first dump with a later one of its parent's, so that two of its own show one interval. What became
+// as much a step from its beginning to its first dump goes on, and is a finding. `child`: of `views`; `parent`: dumps
+// of its parent, which tell the steps.
+void confirm_since_beginning(Leaks& child, const std::vector<View>& views, const std::vector<View>& parent);
 // Adds what was found in the dumps of one child. Children that keep the same at the same place are one finding.
 void add_findings_of_child(Leaks& leaks, const std::vector<View>& views, Leaks child);
 // After the last child: the growth of the children's private memory is no finding beside theirs.

@@ -107,6 +107,7 @@ enum class FactKind : uint8_t {
   malloc_unknown,     // no value: not in every dump
   python_unknown,     // likewise
   children_unknown,   // likewise
+  since_beginning,    // no value: as many entries a step came since its process began
 };
 bool in_bytes(FactKind kind);
 

@@ -76,8 +76,9 @@ constexpr analyzer::EnumWords<FactKind> kLabels[] = {
     {FactKind::malloc_unknown, "malloc statistics are not in every dump"},
     {FactKind::python_unknown, "the size of Python's heap is not in every dump"},
     {FactKind::children_unknown, "private memory of the child processes was not measured in every dump"},
+    {FactKind::since_beginning, "as many entries a step came before its first dump, since the process began"},
 };
-static_assert(has_each(kLabels, FactKind::children_unknown));
+static_assert(has_each(kLabels, FactKind::since_beginning));
 
 const char* label(FactKind kind) { return kLabels[size_t(kind)].words; }
 

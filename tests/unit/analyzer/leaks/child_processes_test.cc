@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "memory/compared_dumps.h"
 #include "scene.h"
 
 namespace tensorscope::analyzer {
@@ -112,6 +113,65 @@ TEST(ChildProcesses, TheirMemoryIsNoFindingBesideWhatTheyKeep) {
     // What they keep grew by 1.3 MiB, which is not what 80 MiB are.
     EXPECT_EQ(all.leaks.findings.size(), private_mib == 1 ? 1u : 2u);
   }
+}
+
+TEST(ChildProcesses, EachChildMayGoByAnIndexOfItsOwn) {
+  Dumps all = parent(0);
+  add_worker(all, 71, "workers[0].seen['a']");
+  add_worker(all, 72, "workers[1].seen['a']");
+  add_worker(all, 73, "workers[1].seen['b']");
+  ASSERT_EQ(all.leaks.findings.size(), 2u);
+  EXPECT_THAT(all.leaks.findings[0].holders, ElementsAre("train.py: workers[*].seen['a'][1..30]"));
+  EXPECT_THAT(all.leaks.findings[1].holders, ElementsAre("train.py: workers[1].seen['b'][1..30]"));
+}
+
+// A child that began in step 5 of its parent wrote its dumps with those of the steps 20 and 30.
+class SinceBeginning : public ::testing::Test {
+ protected:
+  // Whether a list that has so many entries in the two dumps is a finding.
+  bool confirms(uint64_t first, uint64_t last) {
+    std::vector<Dump> parents(2), children(2);
+    for (size_t i = 0; i < 2; ++i) {
+      Process &asks = parents[i].process, &child = children[i].process;
+      asks.run_id = child.asked_by_run = "parent";
+      asks.dump_number = uint32_t(i) + 1;
+      asks.step = 20 + int64_t(i) * 10;
+      asks.dump_ns = child.dump_ns = 1000 + i;
+      parents[i].history.points = points_;
+      child.run_id = "child";
+      child.start_ns = 250;
+      child.asked_by_dump = first_asked_by_ + uint32_t(i);
+    }
+    Leaks leaks;
+    LeakFinding list;
+    list.kind = LeakKind::process_memory;
+    list.counts = LeakFinding::Counts::entries;
+    list.holders = {"seen"};
+    list.growth.count = {first, last};
+    leaks.remarks.push_back({Remark::Reason::one_interval, std::move(list)});
+    ComparedDumps child(std::move(children), {}, {}), parent(std::move(parents), {}, {});
+    confirm_since_beginning(leaks, child.views(), parent.views());
+    EXPECT_EQ(leaks.remarks.size() + leaks.findings.size(), 1u);
+    return leaks.found();
+  }
+  std::vector<HistoryPoint> points_ = {{.ns = 100, .step = 1}, {.ns = 200, .step = 5}, {.ns = 900, .step = 30}};
+  uint32_t first_asked_by_ = 1;
+};
+
+TEST_F(SinceBeginning, AsManyAStepGoOn) {
+  EXPECT_TRUE(confirms(150, 250));
+  EXPECT_FALSE(confirms(10, 250)) << "it began to fill later";
+  EXPECT_FALSE(confirms(400, 450)) << "it was filled before";
+}
+
+TEST_F(SinceBeginning, WithoutADumpOfTheParentsNothingIsKnown) {
+  first_asked_by_ = 7;
+  EXPECT_FALSE(confirms(150, 250));
+}
+
+TEST_F(SinceBeginning, WithoutTheParentsHistoryNothingIsKnown) {
+  points_.clear();
+  EXPECT_FALSE(confirms(150, 250));
 }
 
 }  // namespace
