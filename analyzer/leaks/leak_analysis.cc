@@ -461,7 +461,10 @@ std::string LeakAnalysis::label(const Series& series) const {
     each_reference(series, [&](uint32_t, const Reference& row) { common.add(row.text); });
     Reference named = series.example;
     named.text = common.text();
-    text = named.line();
+    // What a few attributes have in common is no path.
+    constexpr size_t kFew = 4;
+    const bool path = named.text.find('*') == std::string::npos || named.text.ends_with(']');
+    text = path || names.forms() > kFew ? named.line() : names.text(kFew);
   }
   const bool type_known = series.container && !series.several && !series.example.holder.empty();
   return type_known ? text + " (" + series.example.holder + ")" : text;

@@ -62,13 +62,13 @@ class Holders {
   std::vector<uint32_t> representatives_;  // by storage
 };
 
-// Many names as one text, the two forms that have the most bytes; names need not be kept meanwhile.
+// Many names as one text, of the forms those that have the most bytes; names need not be kept meanwhile.
 class MergedNames {
  public:
   void add(std::string_view name, uint64_t bytes) { forms_.add(name, bytes); }
   // How many forms there are, numbers apart.
   size_t forms() const { return forms_.size(); }
-  std::string text() const;
+  std::string text(size_t shown = 2) const;
 
  private:
   rules::NameForms forms_;

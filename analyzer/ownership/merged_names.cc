@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many names as one text: the two forms that matter most.
+// Many names as one text: the forms that matter most.
 #include "ownership/holders.h"
 
 namespace tensorscope::analyzer {
@@ -16,11 +16,10 @@ std::string merged_names(const std::vector<WeighedName>& names) {
   return merged.text();
 }
 
-std::string MergedNames::text() const {
-  constexpr size_t kShown = 2;
+std::string MergedNames::text(size_t shown) const {
   std::string text;
-  for (const rules::NameForms::Form& form : forms_.largest(kShown)) text += (text.empty() ? "" : "; ") + form.text;
-  if (forms_.size() > kShown) text += " and " + std::to_string(forms_.size() - kShown) + " more";
+  for (const rules::NameForms::Form& form : forms_.largest(shown)) text += (text.empty() ? "" : "; ") + form.text;
+  if (forms_.size() > shown) text += " and " + std::to_string(forms_.size() - shown) + " more";
   return text;
 }
 
