@@ -69,7 +69,7 @@ void add_children(analyzer::Leaks& found, const std::vector<analyzer::View>& par
     found.growth.children += leaks.growth.lasting();
     analyzer::add_findings_of_child(found, dumps.views(), std::move(leaks));
   }
-  analyzer::leave_out_explained_children(found);
+  if (!children.empty()) analyzer::leave_out_explained_children(found);
 }
 
 }  // namespace tensorscope::cli

@@ -154,6 +154,12 @@ void leave_out_explained_children(Leaks& leaks) {
   const auto explained = [&](const LeakFinding& finding) {
     return finding.kind == LeakKind::child_processes && found > 0 && found * 2 >= each_interval(finding);
   };
+  std::erase_if(leaks.process.parts, [](const Fact& part) {
+    return part.kind == FactKind::children_private || part.kind == FactKind::children_resident;
+  });
+  const auto grew_most = leaks.process.grew_most;
+  if (grew_most == FactKind::children_private || grew_most == FactKind::children_resident)
+    leaks.process.grew_most.reset();
   // Children copy pages of their parent as they write to them, also for a dump: that it ends is no answer beside one.
   std::erase_if(leaks.remarks,
                 [&](const Remark& remark) { return found > 0 && remark.what.kind == LeakKind::child_processes; });

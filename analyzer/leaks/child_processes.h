@@ -23,7 +23,8 @@ ProcessFamily family_of(std::vector<Dump> dumps);
 void confirm_since_beginning(Leaks& child, const std::vector<View>& views, const std::vector<View>& parent);
 // Adds what was found in the dumps of one child. Children that keep the same at the same place are one finding.
 void add_findings_of_child(Leaks& leaks, const std::vector<View>& views, Leaks child);
-// After the last child: the growth of the children's private memory is no finding beside theirs.
+// After the last child: the growth of the children's private memory is no finding beside theirs, nor is it said where
+// they wrote dumps, for which they copied pages of their parent's.
 void leave_out_explained_children(Leaks& leaks);
 
 }  // namespace tensorscope::analyzer

@@ -54,6 +54,11 @@ std::string without_graph(const LeakFinding& finding) {
   return finding.scalars ? "loss.item() or loss.detach()" : "x.detach()";
 }
 
+bool entries_left(const LeakFinding& finding) {
+  return std::ranges::any_of(finding.evidence,
+                             [](const Fact& fact) { return fact.kind == FactKind::entries_that_left; });
+}
+
 std::string with_graphs(const std::string& text, uint64_t graph_bytes) {
   return graph_bytes == 0 ? text : text + fmt::format("; x.detach() alone would free {} of graphs", bytes(graph_bytes));
 }
@@ -201,7 +206,10 @@ std::string own_advice(const LeakFinding& finding) {
       return with_graphs("entries are only ever added: limit its size, or clear it after each epoch",
                          finding.graph_bytes);
     case Advice::bound_container:
-      return with_graphs("entries are only ever added: limit its size, or remove old entries", finding.graph_bytes);
+      return with_graphs(entries_left(finding)
+                             ? "some entries leave it, but most stay: limit its size, or remove old ones"
+                             : "entries are only ever added: limit its size, or remove old entries",
+                         finding.graph_bytes);
     case Advice::bound_backlog:
       return with_graphs(
           "entries leave it, but more are added than removed: give it a limit at which whoever adds waits "
