@@ -60,6 +60,9 @@ matrix = np.ones((300, 70), dtype=np.int16).T
 doubles = array.array("d", range(20_000))
 nested = [(number + 0.5, f"pair {number}") for number in range(3_000)]
 shared = [blobs[number % 100] for number in range(10_000)]
+words = [f"word {number}" * 4 for number in range(3_000)]
+bigrams = {pair: True for pair in zip(words, words[1:])}  # a word is in two of them
+del words
 files = [io.BytesIO() for number in range(50)]
 for number, file in enumerate(files):
     file.write(os.urandom(2_000 + number))
@@ -82,7 +85,8 @@ sizes = {
     "short": size_of(short, short), "wide": size_of(wide, wide), "waiting": size_of(waiting, waiting),
     "names": size_of(names, names), "numbers": size_of(numbers, numbers), "arrays": size_of(arrays, arrays),
     "files": size_of(files, files), "pages": size_of(pages, pages) + sum(rounded(2_000 * 4) for _ in pages),
-    "ordered": rounded(sys.getsizeof(ordered)),  # which refers to each key twice: keys are nobody's
+    "ordered": size_of(ordered, ordered) - sum(rounded(sys.getsizeof(key)) for key in range(257)),
+    "bigrams": size_of(bigrams, bigrams) + sum(rounded(sys.getsizeof(word)) for word in {word for pair in bigrams for word in pair}),
     "counts": size_of(counts, itertools.chain(*counts.items())) - sum(rounded(sys.getsizeof(value)) for value in range(257)),
     "storage.results": size_of(storage.results, itertools.chain(*storage.results.items())),
     "metrics": size_of(metrics, itertools.chain(*metrics.items())),

@@ -23,6 +23,14 @@ constexpr uint64_t kUnit = 16;
 constexpr uint64_t kHashBits = ~uint64_t{0} << 32;
 
 size_t place_of(uint64_t hash) { return hash >> 20; }
+uint32_t references_to(const Object* object) { return field<uint32_t>(object, 0); }
+
+// One of so many references has: what several of one container refer to counts as a whole with it. What very many refer
+// to, as names and small numbers, is nobody's.
+uint64_t part_of(uint64_t bytes, uint32_t references) {
+  constexpr uint32_t kMost = 64;
+  return references == 0 || references > kMost ? 0 : bytes / references;
+}
 }  // namespace
 
 // The low half counts in every series (3.12 on: Include/object.h, immortal objects); nobody has 2^31 references.
@@ -141,24 +149,26 @@ bool ObjectGraph::is_large(Object* object) const {
   return sizes_ && !is_collected(object) && sizes_->bytes(object) >= kLarge;
 }
 
-// What goes away with the one reference to a tuple or a dict that is no object of the graph, and to what is in it, of
-// which objects of C++ are counted. Such are small here (leads_to_export()).
+// What goes away with a reference to a tuple or a dict that is no object of the graph, and to what is in it, of which
+// objects of C++ are counted. Such are small here (leads_to_export()).
 uint64_t ObjectGraph::plain_bytes(Object* object, int depth, uint32_t& cpp_objects) const {
   constexpr int kDeepest = 4;
-  if (field<uint32_t>(object, 0) != 1) return 0;  // others keep it, too
-  uint64_t sum = sizes_->bytes(object);
-  cpp_objects += kind_of(object) == Kind::cpp_object;
+  const uint32_t references = references_to(object);
+  uint64_t sum = part_of(sizes_->bytes(object), references);
+  if (sum == 0) return 0;
+  uint32_t of_others = 0;
+  uint32_t& counted = references == 1 ? cpp_objects : of_others;
+  counted += kind_of(object) == Kind::cpp_object;
   if (!is_collected(object) || depth == kDeepest) return sum;
+  const auto add = [&](Object* each) { sum += part_of(plain_bytes(each, depth + 1, counted), references); };
   if (has_flag(object, type_flags::kTuple)) {
     each_element(gil_, object, [&](ptrdiff_t, Object* element) {
-      sum += plain_bytes(element, depth + 1, cpp_objects);
+      add(element);
       return true;
     });
   } else {
     each_entry(gil_, object, [&](Object* key, Object* value) {
-      for (Object* each : {key, value}) {
-        sum += plain_bytes(each, depth + 1, cpp_objects);
-      }
+      for (Object* each : {key, value}) add(each);
       return true;
     });
   }
@@ -186,7 +196,7 @@ bool ObjectGraph::note_text(Object* text, uint64_t& own) const {
   if (!sizes_) return false;
   const uint64_t bytes = sizes_->bytes_of_text(text);
   if (bytes >= kLarge) return true;
-  if (field<uint32_t>(text, 0) == 1) own += bytes;
+  own += part_of(bytes, references_to(text));
   return false;
 }
 
@@ -203,8 +213,7 @@ bool ObjectGraph::has_only_text_keys(const Object* dict) const {
 uint64_t ObjectGraph::bytes_of_text_keys(Object* dict) const {
   uint64_t sum = 0;
   each_entry(gil_, dict, [&](Object* key, Object*) {
-    const bool own = type_of(key) == gil_->PyUnicode_Type && field<uint32_t>(key, 0) == 1;
-    if (own) sum += sizes_->bytes_of_text(key);
+    if (type_of(key) == gil_->PyUnicode_Type) sum += part_of(sizes_->bytes_of_text(key), references_to(key));
     return true;
   });
   return sum;
@@ -217,7 +226,7 @@ bool ObjectGraph::note_plain(Object* child, uint64_t& own, uint32_t& cpp_objects
   if (!sizes_) return false;
   const uint64_t bytes = sizes_->bytes(child);
   if (bytes >= kLarge) return true;
-  if (field<uint32_t>(child, 0) == 1) own += bytes;  // else something else keeps it, too
+  own += part_of(bytes, references_to(child));
   cpp_objects += is_cpp_kind(kind);
   return false;
 }
