@@ -418,7 +418,7 @@ std::vector<HolderPlace> LeakAnalysis::places_of(const Series& series) const {
   std::vector<HolderPlace> places;
   std::set<std::string> known;
   each_reference(series, [&](uint32_t, const Reference& row) {
-    std::string entry = without_variable_of_function(entry_of(row.text));
+    std::string entry = entry_of(without_variable_of_function(row.text));
     if (known.size() == kMost || !known.insert(entry).second) return;
     places.push_back({row.root, row.scope, std::move(entry), row.begin});
   });
