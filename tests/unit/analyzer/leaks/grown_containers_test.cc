@@ -184,6 +184,37 @@ TEST(GrownContainers, OfAFindingAboutTensorsAreItsEvidence) {
   EXPECT_THAT(both.leaks.findings[0].holders, ElementsAre("train.py: log (list)"));
 }
 
+// Hooks with a list in the closure of each: the dict of hooks is where both are.
+TEST(GrownContainers, OfFunctionsWhoseClosuresAFindingNamesAreItsEvidence) {
+  Dumps dumps = run(
+      [](Scene& scene) {
+        const auto steps = uint64_t(scene.steps());
+        for (int step = 1; step <= scene.steps(); ++step) {
+          const std::string hook = "closure of layer._forward_hooks[" + std::to_string(step) + "]: kept[0]";
+          scene.kept(testing::serial_at(step, 10), 4096, scene.site(12), hook);
+        }
+        scene.builder.container(container("layer._forward_hooks", steps * (30 << 10), steps));
+      },
+      true, false);
+  ASSERT_THAT(dumps.kinds(), ElementsAre("container"));
+  EXPECT_THAT(dumps.only().evidence, ::testing::Contains(::testing::Field(&Fact::kind, FactKind::container_bytes)));
+}
+
+// What parts of a container have, of which each would be too little for a finding, is said with the container.
+TEST(GrownContainers, LittlePartsAreNamedWithWhatIsAroundThem) {
+  Dumps dumps = run(
+      [](Scene& scene) {
+        const auto steps = uint64_t(scene.steps());
+        scene.builder.container(container("events", steps * (30 << 10), steps));
+        scene.builder.container(container("index", steps * (8 << 10), 2));
+        for (const char* part : {"index['frame']", "index['event']"})
+          scene.builder.container(container(part, steps * (4 << 10), steps));
+      },
+      true, false);
+  ASSERT_THAT(dumps.kinds(), ElementsAre("process-memory"));
+  EXPECT_THAT(dumps.only().holders, ElementsAre("train.py: events (list)", "train.py: index (list)"));
+}
+
 // Plain objects in cycles wait for Python's garbage collector.
 TEST(GrownContainers, InUnreachableCyclesAreARemark) {
   const auto with_log = [](bool log) {
