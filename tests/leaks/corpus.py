@@ -25,7 +25,8 @@ STEPS = (20, 40, 60)
 TIMEOUT = 900  # a hang, not a speed limit: a busy machine may stop these programs for minutes
 REPORT = r"^# ([\w.-]+/[\w.-]+#\d+: .+)$"
 AFTER = r"^# after: (.+)$"
-NAMES_OF_ROUNDS = ("first", "second", "third", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth")
+NAMES_OF_ROUNDS = ("first", "second", "third", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth",
+                   "fourteenth")
 NAMES_LIMIT_MS = "300000"  # likewise; the profiler's own limits would leave out the names of a program that was stopped
 
 
