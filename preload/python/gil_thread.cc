@@ -55,7 +55,19 @@ class KeptError {
 };
 
 constinit thread_local bool t_lends = false;
-constinit thread_local bool t_works = false;  // a job of this thread may run code of the program
+constinit thread_local bool t_stays = false;
+
+// What a job runs and what goes away with it may give the GIL up.
+class Stays {
+ public:
+  Stays() : before_(t_stays) { t_stays = true; }
+  ~Stays() { t_stays = before_; }
+  Stays(const Stays&) = delete;
+  Stays& operator=(const Stays&) = delete;
+
+ private:
+  bool before_;
+};
 
 }  // namespace
 
@@ -160,10 +172,11 @@ class GilQueue {
 
   static void* thread_main(void* queue) {
     pthread_setname_np(pthread_self(), "tensorscope-gil");
+    const Stays stays;
     const Api& api = *known_interpreter();
     // It may have ended since the job came. Then there is no state to make one for this thread from.
     if (!interpreter_alive()) return static_cast<GilQueue*>(queue)->leave();
-    const int before = api.PyGILState_Ensure();  // at finalization: ends this thread, or never returns
+    const int before = api.PyGILState_Ensure();  // at finalization: never returns
     static_cast<GilQueue*>(queue)->run_all(api);
     note_thread_end(pid_t(syscall(SYS_gettid)));  // who waits for the GIL may fork as soon as it has it
     api.PyGILState_Release(before);
@@ -194,21 +207,21 @@ class GilQueue {
     const bool lasted = run_or_abandon_on_oom(
         [&] {
           const heap_inspector::CollectionPaused paused(gil);  // before CPython 3.10
-          t_works = true;
           job->run(gil);
         },
         stack);
-    t_works = false;
     api.PyErr_Clear();
     return lasted;
   }
 
   static GilOutcome run_here(GilJob* job) {
+    const Stays stays;
     return work(job, *known_interpreter()) ? GilOutcome::done : GilOutcome::no_memory;
   }
 
   // A mutex is held, but not during the work.
   void run_first(GilJob* job, const Api& api) REQUIRES(mutex_) {
+    const Stays stays;
     remove(job);
     job->stage_ = GilJob::Stage::running;
     job->began_ns_ = monotonic_ns();
@@ -241,7 +254,7 @@ FreshInChild g_fresh_queue{g_queue};  // who waits for a job, and who runs one, 
 
 GilOutcome run_with_gil(GilJob* job, Deadline deadline, unsigned run_ms) { return g_queue.run(job, deadline, run_ms); }
 bool post_with_gil(GilJob* job) { return g_queue.post(job); }
-bool runs_gil_job() { return t_works; }
+bool stays_at_finalization() { return t_stays; }
 
 LentGil::LentGil() : lent_(!t_lends && holds_gil()) {
   if (!lent_) return;

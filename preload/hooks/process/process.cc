@@ -157,7 +157,7 @@ EXPORTED void _Exit(int status) noexcept {
 // from 3.14 on.
 EXPORTED void pthread_exit(void* result) {
   static LibcFunction<void(void*)> next;
-  while (tensorscope::python::runs_gil_job()) pause();
+  while (tensorscope::python::stays_at_finalization()) pause();
   next.get("pthread_exit")(result);
   __builtin_unreachable();
 }
