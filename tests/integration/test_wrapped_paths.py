@@ -13,7 +13,7 @@ import values_reader
 pytest.importorskip("flatbuffers")
 
 PROGRAM = """
-import os, torch
+import gc, os, torch
 class Block(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -36,7 +36,10 @@ for step in range(3):
     optimizer.step()
     optimizer.zero_grad()
 if torch.distributed.is_initialized():
-    torch.distributed.destroy_process_group()  # else a thread of gloo may want the interpreter when it has ended
+    # While the group is there, a thread of gloo may want the interpreter when it has ended.
+    del model, optimizer
+    gc.collect()
+    torch.distributed.destroy_process_group()
 """
 WRAPS = {
     "plain": "",
