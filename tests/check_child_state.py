@@ -176,7 +176,8 @@ KEPT = {
     THREAD: """
         hooks/torch/tensor_impl.cc t_deleted
         python/gil_thread.cc t_lends
-        python/gil_thread.cc t_stays
+        python/interpreter.h t_stays
+        python/interpreter.cc t_stays
         stacks/python/python_capture.h t_stack
         stacks/python/python_capture.cc t_stack
         stacks/thread_stack.h t_stack

@@ -161,7 +161,7 @@ int add_dumps(const HtmlOptions& options, const std::vector<std::string>& paths,
     status = finish_each(invocation, dumps);
     analyzer::ComparedDumps& whole = parent ? *parent : dumps;
     const auto add_findings = [&](analyzer::Leaks& found) {
-      if (!children.empty()) add_children(found, whole.views(), std::move(children), {}, symbols, invocation);
+      add_children(found, whole.views(), std::move(children), {}, symbols, invocation);
     };
     const bool left_out = add_leaks(whole, recordings, symbols, page, add_findings);
     if (left_out && dumps.size() > 1) page.set_part("diff", html::diff_data(dumps));

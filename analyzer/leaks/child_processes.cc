@@ -6,9 +6,10 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <regex>
 #include <set>
 #include <string>
+
+#include "leaks/forms.h"
 
 namespace tensorscope::analyzer {
 
@@ -26,12 +27,6 @@ bool leads_to_all(const Process& root, const std::vector<const Process*>& all) {
   }
   return std::ranges::all_of(all,
                              [&](const Process* each) { return known.contains(each->pid) && each->host == root.host; });
-}
-
-// "pool.workers[*].seen" of "pool.workers[1].seen": each child may go by an index of its own.
-std::string with_any_index(const std::string& holder) {
-  static const std::regex kIndex(R"(\[[0-9]+\])");
-  return std::regex_replace(holder, kIndex, "[*]");
 }
 
 bool same_leak(const LeakFinding& a, const LeakFinding& b) {
@@ -154,13 +149,14 @@ void leave_out_explained_children(Leaks& leaks) {
   const auto explained = [&](const LeakFinding& finding) {
     return finding.kind == LeakKind::child_processes && found > 0 && found * 2 >= each_interval(finding);
   };
-  std::erase_if(leaks.process.parts, [](const Fact& part) {
-    return part.kind == FactKind::children_private || part.kind == FactKind::children_resident;
-  });
-  const auto grew_most = leaks.process.grew_most;
-  if (grew_most == FactKind::children_private || grew_most == FactKind::children_resident)
-    leaks.process.grew_most.reset();
-  // Children copy pages of their parent as they write to them, also for a dump: that it ends is no answer beside one.
+  // Children copy pages of their parent as they write to them, also for a dump: what grew so is no part of the answer,
+  // and that it ends is none beside one.
+  const auto of_children = [](FactKind kind) {
+    return kind == FactKind::children_private || kind == FactKind::children_resident;
+  };
+  ProcessGrowth& process = leaks.process;
+  std::erase_if(process.parts, [&](const Fact& part) { return of_children(part.kind); });
+  if (process.grew_most && of_children(*process.grew_most)) process.grew_most.reset();
   std::erase_if(leaks.remarks,
                 [&](const Remark& remark) { return found > 0 && remark.what.kind == LeakKind::child_processes; });
   leaks.sort_findings([&](const LeakFinding& finding) { return !explained(finding); });

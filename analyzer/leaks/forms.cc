@@ -2,6 +2,7 @@
 #include "leaks/forms.h"
 
 #include <algorithm>
+#include <regex>
 
 #include "support/dotted_path.h"
 #include "tensorscope/rules/watch_path.h"
@@ -122,6 +123,11 @@ std::string without_indexes(const std::string& whole) {
     if (c == '[') ++depth;
   }
   return without_repetition(without_nameless_fields(std::move(result)));
+}
+
+std::string with_any_index(const std::string& text) {
+  static const std::regex kIndex(R"(\[[0-9]+\])");
+  return std::regex_replace(text, kIndex, "[*]");
 }
 
 std::string without_thread(const std::string& scope) {

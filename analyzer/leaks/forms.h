@@ -15,6 +15,9 @@ namespace tensorscope::analyzer {
 // container.
 std::string without_indexes(const std::string& text);
 
+// "pool.workers[*].seen['a']" of "pool.workers[1].seen['a']": without the numbers that are indexes; keys stay.
+std::string with_any_index(const std::string& text);
+
 // "serve.py, thread *" of "serve.py, thread worker 3": the scope of what a threading.local keeps for any thread.
 std::string without_thread(const std::string& scope);
 

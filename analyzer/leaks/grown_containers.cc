@@ -81,7 +81,6 @@ std::vector<const ContainerGrowth*> outermost(const std::vector<const ContainerG
 void add_innermost(const ContainerGrowth& outer, const std::vector<const ContainerGrowth*>& some,
                    std::vector<ContainerGrowth>& out) {
   constexpr int64_t kMost = 3, kOf = 4;
-  constexpr int64_t kMuch = 64 << 10;  // in an interval: what little has is said with what is around it
   constexpr size_t kFew = 3;
   std::vector<const ContainerGrowth*> inside;
   for (const ContainerGrowth* each : some) {
@@ -92,7 +91,7 @@ void add_innermost(const ContainerGrowth& outer, const std::vector<const Contain
   bool much = true;  // each of them, where they are several
   for (const ContainerGrowth* part : parts) {
     sum += part->added_bytes();
-    much = much && (parts.size() == 1 || part->added_bytes() >= kMuch * int64_t(part->bytes.size() - 1));
+    much = much && (parts.size() == 1 || part->added_bytes() >= kMinExact * int64_t(part->bytes.size() - 1));
   }
   if (parts.empty() || parts.size() > kFew || !much || sum * kOf < outer.added_bytes() * kMost) {
     out.push_back(outer);

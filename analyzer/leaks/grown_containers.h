@@ -15,6 +15,9 @@
 
 namespace tensorscope::analyzer {
 
+// By how much what containers have has to grow in an interval, which is counted object by object, that it is a finding.
+inline constexpr int64_t kMinExact = 64 << 10;
+
 // One container in every dump; 0 where a dump has no row of it, since it was small then.
 struct ContainerGrowth {
   std::string name;        // "train.py: rows (list of dict)"
@@ -31,8 +34,8 @@ struct ContainerGrowth {
 };
 
 // Those that became larger in every interval, the largest growth first. None is part of another: of a container and
-// what it has inside, it is the inner ones where these are a few and have three quarters of the growth or more. Empty
-// where a dump has no rows of containers, or not those of all of Python.
+// what it has inside, it is the inner ones where these are a few, have three quarters of the growth or more, and
+// kMinExact each. Empty where a dump has no rows of containers, or not those of all of Python.
 std::vector<ContainerGrowth> grown_containers(const std::vector<View>& views);
 
 // Those whose objects of C++ became more in every interval by as many as `counts` did, or by a multiple or a fraction

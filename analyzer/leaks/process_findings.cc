@@ -17,8 +17,6 @@ constexpr int64_t kMiB = 1 << 20;
 constexpr int64_t kMinEach = 8 * kMiB;   // in each of several intervals
 constexpr int64_t kMinEven = 1 * kMiB;   // likewise, where it is about the same in each
 constexpr int64_t kMinOnce = 64 * kMiB;  // in a single one
-// Likewise, where something is known to have it: what containers have is counted object by object.
-constexpr int64_t kMinExact = 64 << 10;
 // Likewise, where nothing else grows. What malloc has in healthy programs grew by 210 KiB at the most, and less in each
 // interval.
 constexpr int64_t kMinAlone = 384 << 10;

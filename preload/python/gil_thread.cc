@@ -55,19 +55,6 @@ class KeptError {
 };
 
 constinit thread_local bool t_lends = false;
-constinit thread_local bool t_stays = false;
-
-// What a job runs and what goes away with it may give the GIL up.
-class Stays {
- public:
-  Stays() : before_(t_stays) { t_stays = true; }
-  ~Stays() { t_stays = before_; }
-  Stays(const Stays&) = delete;
-  Stays& operator=(const Stays&) = delete;
-
- private:
-  bool before_;
-};
 
 }  // namespace
 
@@ -115,6 +102,7 @@ class GilQueue {
 
   void lend_until(const std::atomic<uint32_t>& done, Deadline deadline) {
     const Api& api = *known_interpreter();
+    const StaysAtFinalization stays;
     const MutexGuard guard(mutex_);
     while (done.load(std::memory_order_acquire) == 0 && !deadline.passed()) {
       if (GilJob* job = first_waited_for()) {
@@ -172,7 +160,7 @@ class GilQueue {
 
   static void* thread_main(void* queue) {
     pthread_setname_np(pthread_self(), "tensorscope-gil");
-    const Stays stays;
+    const StaysAtFinalization stays;
     const Api& api = *known_interpreter();
     // It may have ended since the job came. Then there is no state to make one for this thread from.
     if (!interpreter_alive()) return static_cast<GilQueue*>(queue)->leave();
@@ -215,13 +203,12 @@ class GilQueue {
   }
 
   static GilOutcome run_here(GilJob* job) {
-    const Stays stays;
+    const StaysAtFinalization stays;
     return work(job, *known_interpreter()) ? GilOutcome::done : GilOutcome::no_memory;
   }
 
   // A mutex is held, but not during the work.
   void run_first(GilJob* job, const Api& api) REQUIRES(mutex_) {
-    const Stays stays;
     remove(job);
     job->stage_ = GilJob::Stage::running;
     job->began_ns_ = monotonic_ns();
@@ -254,7 +241,6 @@ FreshInChild g_fresh_queue{g_queue};  // who waits for a job, and who runs one, 
 
 GilOutcome run_with_gil(GilJob* job, Deadline deadline, unsigned run_ms) { return g_queue.run(job, deadline, run_ms); }
 bool post_with_gil(GilJob* job) { return g_queue.post(job); }
-bool stays_at_finalization() { return t_stays; }
 
 LentGil::LentGil() : lent_(!t_lends && holds_gil()) {
   if (!lent_) return;

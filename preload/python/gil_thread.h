@@ -56,9 +56,6 @@ GilOutcome run_with_gil(GilJob* job, Deadline deadline, unsigned run_ms);
 // could be made, and the job has been deleted.
 bool post_with_gil(GilJob* job);
 
-// Whether the calling thread is in a job, or ends one: it is never unwound. Context: any.
-bool stays_at_finalization();
-
 // For a thread that holds the GIL and perhaps a lock of torch for which others wait while they hold the GIL: one that
 // fails with an out-of-memory error. Until it continues it runs the jobs of run_with_gil() on itself, where nothing of
 // the program can run in between; what post_with_gil() was given still waits for the GIL. Context: any thread of the

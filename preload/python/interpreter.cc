@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/interpreter.h"
 
-#include <pthread.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -105,23 +102,7 @@ bool surely_without_gil() {
   return !holds_gil();
 }
 
-namespace {
-
-void never_return(void*) {
-  for (;;) pause();
-}
-
-// Up to CPython 3.13 a thread that waits for the GIL of an interpreter that ends is ended by pthread_exit()
-// (Python/ceval_gil.c, take_gil), which unwinds the program's frames: std::terminate() where one of them is noexcept.
-// Here the thread waits for the end of the process, as all do from 3.14 on (PyThread_hang_thread).
-template <typename Take>
-void take_gil(Take&& take) {
-  pthread_cleanup_push(never_return, nullptr);
-  take();
-  pthread_cleanup_pop(0);
-}
-
-}  // namespace
+constinit thread_local bool StaysAtFinalization::t_stays = false;
 
 ReleasedGil::ReleasedGil() {
   if (!holds_gil()) return;
@@ -131,13 +112,14 @@ ReleasedGil::ReleasedGil() {
 
 ReleasedGil::~ReleasedGil() {
   if (!api_) return;
-  take_gil([this] { api_->PyEval_RestoreThread(state_); });
+  const StaysAtFinalization stays;
+  api_->PyEval_RestoreThread(state_);
 }
 
 RetakenGil::RetakenGil() : held_(holds_gil()) {
   const Api* const api = known_interpreter();
   if (held_ || !api || !interpreter_alive() || !api->PyGILState_GetThisThreadState()) return;
-  take_gil([&] { before_ = api->PyGILState_Ensure(); });
+  before_ = api->PyGILState_Ensure();
   held_ = taken_ = true;
 }
 

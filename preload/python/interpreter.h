@@ -187,6 +187,25 @@ bool holds_gil();
 // known. Context: any thread, also one that was stopped somewhere (attach): no objects are made.
 bool surely_without_gil();
 
+// Up to CPython 3.13 a thread that waits for the GIL of an interpreter that ends is ended by pthread_exit()
+// (Python/ceval_gil.c, take_gil), which unwinds the program's frames: std::terminate() where one of them is noexcept,
+// as some of torch's are. While one of these is there the thread waits for the end of the process instead, as all do
+// from 3.14 on (PyThread_hang_thread): the preload stands before pthread_exit() (hooks/process/process.cc). Context:
+// any.
+class StaysAtFinalization {
+ public:
+  StaysAtFinalization() : before_(t_stays) { t_stays = true; }
+  ~StaysAtFinalization() { t_stays = before_; }
+  StaysAtFinalization(const StaysAtFinalization&) = delete;
+  StaysAtFinalization& operator=(const StaysAtFinalization&) = delete;
+  // Whether the calling thread has one.
+  static bool is_so() { return t_stays; }
+
+ private:
+  static constinit thread_local bool t_stays;
+  bool before_;
+};
+
 // Gives the GIL up for its own lifetime where the calling thread holds it, so that a wait for the collector cannot hold
 // up the collector's own wait for the GIL. Does nothing on a thread without it, or without Python. Any context but
 // hooks.
@@ -214,6 +233,7 @@ class RetakenGil {
   explicit operator bool() const { return held_; }
 
  private:
+  StaysAtFinalization stays_;  // what needs the GIL may give it up for a moment
   bool held_, taken_ = false;
   int before_ = 0;
 };

@@ -19,7 +19,7 @@
 #include "python/bridge.h"
 #include "python/builtin_module.h"
 #include "python/exit_dump.h"
-#include "python/gil_thread.h"
+#include "python/interpreter.h"
 #include "recording/recording.h"
 #include "support/call_filter.h"
 #include "support/coverage.h"
@@ -151,13 +151,10 @@ EXPORTED void _Exit(int status) noexcept {
   __builtin_unreachable();
 }
 
-// A job of the GIL's thread runs operations of torch, which give the GIL up. Up to CPython 3.13 a thread that then
-// waits for the GIL of an interpreter that ends is ended here (Python/ceval_gil.c, take_gil), and unwound through
-// torch's frames, of which some are noexcept: std::terminate(). It waits for the end of the process instead, as all do
-// from 3.14 on.
+// Of a thread that waits for the GIL of an interpreter that ends (python/interpreter.h).
 EXPORTED void pthread_exit(void* result) {
   static LibcFunction<void(void*)> next;
-  while (tensorscope::python::stays_at_finalization()) pause();
+  while (tensorscope::python::StaysAtFinalization::is_so()) pause();
   next.get("pthread_exit")(result);
   __builtin_unreachable();
 }

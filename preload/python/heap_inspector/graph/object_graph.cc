@@ -25,12 +25,14 @@ constexpr uint64_t kHashBits = ~uint64_t{0} << 32;
 size_t place_of(uint64_t hash) { return hash >> 20; }
 uint32_t references_to(const Object* object) { return field<uint32_t>(object, 0); }
 
-// One of so many references has: what several of one container refer to counts as a whole with it. What very many refer
-// to, as names and small numbers, is nobody's.
-uint64_t part_of(uint64_t bytes, uint32_t references) {
+// What several of one container refer to counts as a whole with it. What very many refer to, as names and small
+// numbers, is nobody's.
+bool counts_in_parts(uint32_t references) {
   constexpr uint32_t kMost = 64;
-  return references == 0 || references > kMost ? 0 : bytes / references;
+  return references > 0 && references <= kMost;
 }
+// One of so many references has.
+uint64_t part_of(uint64_t bytes, uint32_t references) { return counts_in_parts(references) ? bytes / references : 0; }
 }  // namespace
 
 // The low half counts in every series (3.12 on: Include/object.h, immortal objects); nobody has 2^31 references.
@@ -154,13 +156,13 @@ bool ObjectGraph::is_large(Object* object) const {
 uint64_t ObjectGraph::plain_bytes(Object* object, int depth, uint32_t& cpp_objects) const {
   constexpr int kDeepest = 4;
   const uint32_t references = references_to(object);
-  uint64_t sum = part_of(sizes_->bytes(object), references);
-  if (sum == 0) return 0;
+  if (!counts_in_parts(references)) return 0;
+  uint64_t sum = sizes_->bytes(object) / references;
   uint32_t of_others = 0;
   uint32_t& counted = references == 1 ? cpp_objects : of_others;
   counted += kind_of(object) == Kind::cpp_object;
   if (!is_collected(object) || depth == kDeepest) return sum;
-  const auto add = [&](Object* each) { sum += part_of(plain_bytes(each, depth + 1, counted), references); };
+  const auto add = [&](Object* each) { sum += plain_bytes(each, depth + 1, counted) / references; };
   if (has_flag(object, type_flags::kTuple)) {
     each_element(gil_, object, [&](ptrdiff_t, Object* element) {
       add(element);
@@ -213,7 +215,9 @@ bool ObjectGraph::has_only_text_keys(const Object* dict) const {
 uint64_t ObjectGraph::bytes_of_text_keys(Object* dict) const {
   uint64_t sum = 0;
   each_entry(gil_, dict, [&](Object* key, Object*) {
-    if (type_of(key) == gil_->PyUnicode_Type) sum += part_of(sizes_->bytes_of_text(key), references_to(key));
+    const uint32_t references = references_to(key);
+    const bool counts = type_of(key) == gil_->PyUnicode_Type && counts_in_parts(references);
+    if (counts) sum += sizes_->bytes_of_text(key) / references;
     return true;
   });
   return sum;
