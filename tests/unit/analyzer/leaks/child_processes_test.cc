@@ -115,6 +115,17 @@ TEST(ChildProcesses, TheirMemoryIsNoFindingBesideWhatTheyKeep) {
   }
 }
 
+// They copy pages of their parent's for a dump.
+TEST(ChildProcesses, TheirMemoryIsNoPartOfAnAnswerWithTheirDumps) {
+  Dumps all = parent(40);
+  const auto of_children = ::testing::Contains(::testing::Field(&Fact::kind, FactKind::children_private));
+  EXPECT_THAT(all.leaks.process.parts, of_children);
+  EXPECT_EQ(all.leaks.process.grew_most, FactKind::children_private);
+  leave_out_explained_children(all.leaks);
+  EXPECT_THAT(all.leaks.process.parts, ::testing::Not(of_children));
+  EXPECT_EQ(all.leaks.process.grew_most, std::nullopt);
+}
+
 TEST(ChildProcesses, EachChildMayGoByAnIndexOfItsOwn) {
   Dumps all = parent(0);
   add_worker(all, 71, "workers[0].seen['a']");

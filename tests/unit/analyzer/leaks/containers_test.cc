@@ -562,6 +562,24 @@ TEST(Containers, OfOneObjectThatAreFedTogether) {
   EXPECT_THAT(two("preds", "targets", 1).kinds(), ElementsAre("container", "container"));
 }
 
+// What they have in common is no path. Of many it is all that can be said.
+TEST(Containers, OfOneObjectAreNamedWhereTheyAreAFew) {
+  const auto named = [](int lists) {
+    Dumps run([lists](Scene& scene) {
+      for (int step = 1; step <= scene.steps(); ++step) {
+        for (int list = 0; list < lists; ++list) {
+          const std::string name = std::string("metric.") + "abcdefgh"[list] + "_list[" + std::to_string(step) + "]";
+          scene.kept(serial_at(step, 10 * (list + 1)), 4096 >> list, scene.site(12), name);
+        }
+      }
+    });
+    EXPECT_THAT(run.kinds(), ElementsAre("container"));
+    return run.only().holders.at(0);
+  };
+  EXPECT_EQ(named(3), "train.py: metric.a_list[1..30]; train.py: metric.b_list[1..30]; train.py: metric.c_list[1..30]");
+  EXPECT_EQ(named(5), "train.py: metric*");
+}
+
 TEST(Containers, OutputsOfCellsAreWhatANotebookKeeps) {
   Dumps run([](Scene& scene) {
     for (int step = 1; step <= scene.steps(); ++step) {

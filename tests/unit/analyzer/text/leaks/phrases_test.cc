@@ -10,6 +10,7 @@ namespace tensorscope::text {
 namespace {
 
 using analyzer::Advice;
+using analyzer::FactKind;
 using analyzer::LeakFinding;
 using analyzer::LeakKind;
 
@@ -25,6 +26,14 @@ TEST(LeaksWords, WhoKeepsNodesIsNotSaidWhereNotAllWasSeen) {
   EXPECT_NE(advice_phrase(nodes(Advice::find_node_holder)).find("C++ code"), std::string::npos);
   EXPECT_EQ(holder_phrase(nodes(Advice::holder_not_seen)), "something that was not seen");
   EXPECT_EQ(advice_phrase(nodes(Advice::holder_not_seen)).find("C++ code"), std::string::npos);
+}
+
+TEST(LeaksWords, EntriesThatLeaveAreNotOnlyAdded) {
+  LeakFinding container;
+  container.advice = Advice::bound_container;
+  EXPECT_NE(advice_phrase(container).find("only ever added"), std::string::npos);
+  container.evidence = {{FactKind::entries_that_left, {4}}};
+  EXPECT_EQ(advice_phrase(container).find("only ever added"), std::string::npos);
 }
 
 TEST(LeaksWords, WhyTheHolderOfAPlaceIsUnknown) {
